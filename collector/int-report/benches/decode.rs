@@ -13,7 +13,7 @@ fn main() {
     divan::main();
 }
 
-/// Datagrams held in memory: more than the caches nearest to the core hold.
+/// Number of datagrams in memory: more than the caches nearest to the core hold.
 const DATAGRAMS: u32 = 20_000;
 
 /// 40 bytes of IPv4 and TCP header of one of a thousand flows.

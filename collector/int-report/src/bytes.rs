@@ -23,14 +23,14 @@ impl Words<'_> {
     }
 }
 
-/// Two 16-bit interface ids of one word; all ones stands for "not available".
+/// Splits a word into two 16-bit interface ids; all ones stands for "not available".
 #[inline(always)]
 pub(crate) fn port_pair(word: u32) -> (Option<u32>, Option<u32>) {
     let available = |id: u32| (id != 0xffff).then_some(id);
     (available(word >> 16), available(word & 0xffff))
 }
 
-/// Queue id (8 bits) and occupancy (24 bits); all ones stands for "not available".
+/// Splits a word into queue id (8 bits) and occupancy (24); all ones stands for "not available".
 #[inline(always)]
 pub(crate) fn queue_word(word: u32) -> (Option<u8>, Option<u32>) {
     if word == u32::MAX {
@@ -40,7 +40,7 @@ pub(crate) fn queue_word(word: u32) -> (Option<u8>, Option<u32>) {
     }
 }
 
-/// A time of 32 bits; all ones stands for "not available".
+/// Returns a 32-bit time; all ones stands for "not available".
 #[inline(always)]
 pub(crate) fn available32(time: u32) -> Option<u64> {
     (time != u32::MAX).then_some(u64::from(time))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The cards of the programs of *Updating the Theory of Buffer Sizing*
-//! (`brucespang/ifip21-buffer-sizing`): 43 bytes of UDP payload, a header of 31
-//! and 12 of padding. They are no telemetry reports: no version, no sequence
-//! number, no length of the packet; the timestamp is always 0.
+//! Cards that the programs of *Updating the Theory of Buffer Sizing*
+//! (`brucespang/ifip21-buffer-sizing`) send: 43 bytes of UDP payload, a header of 31 bytes and 12
+//! bytes of padding. They are not telemetry reports: they have no version, sequence number or
+//! packet length, and the timestamp is always 0.
 //!
 //! ```text
 //! bits  1 mirrored, 3 drop control, 2 unused, 9 egress port, 9 ingress port
@@ -11,8 +11,8 @@
 //!       4 timestamp
 //! ```
 //!
-//! Its own readers mask the low bit of the ingress port away, so that odd ports
-//! read as even there; the field is whole.
+//! The paper's own readers mask the low bit of the ingress port, so that they read odd ports as
+//! even; this reader keeps the whole field.
 
 use crate::bytes::{be16, be32};
 use crate::report::{Inner, InnerKind, Report};
@@ -26,9 +26,9 @@ pub const HEADER_BYTES: usize = 31;
 pub struct Card {
     /// Whether the packet was dropped.
     pub dropped: bool,
-    /// Port that it left by or would have left by.
+    /// Port that the packet left by, or would have left by.
     pub egress_port: u16,
-    /// Port that it came in by.
+    /// Port that the packet came in by.
     pub ingress_port: u16,
     /// Source address.
     pub src: Ipv4Addr,
@@ -42,12 +42,12 @@ pub struct Card {
     pub tcp_seq: u32,
     /// Acknowledgement number.
     pub tcp_ack: u32,
-    /// Cells of 80 bytes, when the packet left the queue.
+    /// Queue depth when the packet left, in cells of 80 bytes.
     pub depth_cells: u32,
 }
 
-/// Reads a card; padding and whatever else follows is ignored. `None` where the payload
-/// is too short, or lacks the first bit, which every card has set.
+/// Reads a card, ignoring padding and anything else after it. Returns `None` if the payload is too
+/// short, or lacks the first bit, which every card has set.
 #[must_use]
 pub fn decode(payload: &[u8]) -> Option<Card> {
     let header = payload.first_chunk::<HEADER_BYTES>()?;
@@ -70,8 +70,8 @@ pub fn decode(payload: &[u8]) -> Option<Card> {
 }
 
 impl Card {
-    /// The headers of the packet that the card tells of, as far as it does.
-    /// `ip_bytes`: what the experiment sent (9000 B frames in the paper).
+    /// Returns the headers of the packet that the card reports, as far as the card has them.
+    /// `ip_bytes` is the length that the experiment sent (9000 B frames in the paper).
     #[must_use]
     pub fn packet(&self, ip_bytes: u16) -> [u8; 40] {
         let mut b = [0u8; 40];
@@ -91,9 +91,9 @@ impl Card {
         b
     }
 
-    /// The card as a report of node `node_id`; `time_ns` stands in for the
-    /// timestamps it lacks, and `packet` is that of [`Card::packet`]. There is
-    /// no number to account for: `first_in_datagram` is false.
+    /// Converts the card to a report of node `node_id`; `time_ns` stands in for the missing
+    /// timestamps, and `packet` comes from [`Card::packet`]. There is no number to account for:
+    /// `first_in_datagram` is false.
     #[must_use]
     pub fn report<'a>(&self, node_id: u32, time_ns: u64, packet: &'a [u8]) -> Report<'a> {
         Report {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datagrams that an offload keeps together: a packet capture at a Linux host shows what
-//! a sender hands over at once (UDP GSO), or a receiver puts together (UDP GRO), as one
-//! long datagram. A socket tells the length of its parts; a packet capture does not.
+//! Splits datagrams that an offload has merged: a packet capture at a Linux host shows datagrams
+//! that a sender hands over at once (UDP GSO), or that a receiver merges (UDP GRO), as one long
+//! datagram. A socket gives the length of the parts; a packet capture does not.
 
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
 use crate::v2::is_without_lengths;
@@ -9,18 +9,18 @@ use crate::v2::is_without_lengths;
 /// First word of an individual report of version 2.
 const REPORT_WORD_BYTES: usize = 4;
 
-/// The datagrams that the payload of one packet of a packet capture holds, of which all
-/// but the last have one length. One where nothing says that there are more.
+/// Splits the payload of one captured packet into its datagrams, of which all but the last have the
+/// same length. Gives one datagram unless the payload shows that there are more.
 pub fn datagrams(payload: &[u8]) -> impl Iterator<Item = &[u8]> {
-    // An empty payload is a datagram, too.
+    // An empty payload is also a datagram.
     let (first, rest) = payload
         .split_at_checked(first_bytes(payload))
         .unwrap_or((payload, &[]));
     std::iter::once(first).chain(rest.chunks(first.len().max(1)))
 }
 
-/// Length of the first datagram: the lengths of its reports lead to the header of one
-/// more of this node. (Version 2 in its first four bits: no report is of such a type.)
+/// Length of the first datagram: following the lengths of its reports leads to the header of
+/// another datagram of this node. (It begins with version 2 in four bits; no report has that type.)
 #[inline]
 fn first_bytes(payload: &[u8]) -> usize {
     let Some(&[version, _, _, _, node @ ..]) = payload.first_chunk::<GROUP_HEADER_BYTES>() else {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     proptest! {
-        /// Several reports in each, numbers that wrap, a shorter last one.
+        /// Several reports in each datagram, numbers that wrap, a shorter last datagram.
         #[test]
         fn what_was_put_together_comes_apart(
             first in 0x3f_fff0u32..0x40_0010,
@@ -109,7 +109,7 @@ mod tests {
             assert_eq!(parts(&one), [&one[..]]);
         }
         assert_eq!(parts(&[]), [&[0u8; 0][..]]);
-        // Of another node: not put together by an offload.
+        // A datagram of another node: not merged by an offload.
         let mut other = datagram(8, 1);
         other[7] = 11;
         assert_eq!(parts(&[datagram(7, 1), other].concat()).len(), 1);

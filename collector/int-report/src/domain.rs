@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tidemark's own metadata: the words behind those of the specification, in the
-//! order of `domain_bits`.
+//! Tidemark's own metadata: the words after the specification's metadata, in the order of
+//! `domain_bits`.
 
 use crate::bytes::Words;
 use crate::layout::domain;
 use crate::report::Report;
 
-/// Reads the words whose bits are set. `None` when they do not fit.
+/// Reads the words whose bits are set. Returns `None` if they do not fit.
 #[inline(always)]
 pub(crate) fn read(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
     if bits & domain::LIMIT != 0 {
@@ -20,7 +20,7 @@ pub(crate) fn read(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) ->
     Some(())
 }
 
-/// Writes what the report has of them; returns their bits.
+/// Writes the words that the report has; returns their bits.
 pub(crate) fn write(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
     let mut bits = 0;
     if let Some(limit) = report.limit {
@@ -35,7 +35,7 @@ pub(crate) fn write(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
     bits
 }
 
-/// As Tidemark's programs send them where nothing is limited, sampled or marked.
+/// Returns the metadata that Tidemark's programs send if nothing is limited, sampled or marked.
 pub(crate) fn of_a_postcard<'a>() -> Report<'a> {
     Report {
         limit: Some(u32::MAX),

@@ -11,16 +11,16 @@ pub enum DropTable {
     /// switch-p4-16, int-host-reporter, Tidemark's programs.
     #[default]
     SwitchP416,
-    /// fabric-tna: as switch-p4-16 with some of its own from 128 on.
+    /// fabric-tna: like switch-p4-16, with some codes of its own from 128 on.
     FabricTna,
     /// p4lang/switch of 2013 (P4_14).
     Switch2013,
 }
 
 impl DropTable {
-    /// Whether a drop with this code may be a loss that the size of a buffer decides: a
-    /// tail drop, one by queue management (WRED, ECN of non-capable packets), or one that
-    /// the table does not know.
+    /// Whether a drop with this code may be a loss that depends on the size of a buffer: a tail
+    /// drop, a drop by queue management (WRED, ECN of non-capable packets), or a code that the
+    /// table does not know.
     #[must_use]
     pub fn is_queue_loss(self, code: u8) -> bool {
         // Forwarding failed (no route, TTL, MTU, VLAN), meters and storm control, access

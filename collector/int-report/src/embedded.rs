@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! INT-MD: metadata of several hops that the original packet carries behind its TCP or
-//! UDP header or in the header of a tunnel, versions 1.0, 2.0 and 2.1. A report of such a packet becomes one record
-//! for each hop, the last hop first, as the stack has them.
+//! INT-MD, versions 1.0, 2.0 and 2.1: metadata of several hops that the original packet carries
+//! after its TCP or UDP header or in the header of a tunnel. A report of such a packet becomes one
+//! record for each hop, the last hop first, as in the stack.
 //!
 //! ```text
 //! shim     1.0: type (8) = 1, reserved (8), length (8), DSCP and reserved (8)
@@ -12,8 +12,8 @@
 //! hops     for each: its words, in the order of the instructions
 //! ```
 //!
-//! Nothing in a packet says for certain that it carries a stack: DSCP values and ports
-//! are the operator's. Shim, header and lengths have to agree instead.
+//! Nothing in a packet shows for certain that it carries a stack: DSCP values and ports are the
+//! operator's choice. Instead, shim, header and lengths must agree.
 
 use crate::bytes::{Words, be16, be32, port_pair, queue_word};
 use crate::inner::{TCP, UDP, network};
@@ -24,13 +24,13 @@ use tidemark_layers::{Ip, int_md, tunnel};
 
 /// Hop-by-hop, the type of INT-MD.
 const TYPE_MD: u8 = 1;
-/// Nested tunnels that are looked through.
+/// Maximum number of nested tunnels that are followed.
 const MAX_TUNNELS: usize = 4;
 const SHIM_BYTES: usize = 4;
-/// A marker that some programs put before the shim.
+/// Length of a marker that some programs put before the shim.
 const PROBE_MARKER_BYTES: usize = 8;
 
-/// Instructions, and the metadata that they ask for.
+/// Instruction bits, each of which requests metadata.
 mod instruction {
     pub(super) const NODE: u16 = 0x8000;
     pub(super) const PORTS: u16 = 0x4000;
@@ -43,23 +43,23 @@ mod instruction {
 }
 use instruction::{EGRESS_TIME, INGRESS_TIME, LATENCY, NODE, PORTS, PORTS2, QUEUE, TIMES};
 
-/// A stack, found in a packet.
+/// A stack found in a packet.
 #[derive(Clone, Copy, Debug)]
 struct Found<'a> {
     instructions: u16,
-    /// Timestamps are of 64 bits.
+    /// Whether timestamps have 64 bits.
     wide_times: bool,
     hop_bytes: usize,
-    /// Hops that the lengths tell of; fewer may be there.
+    /// Number of hops according to the lengths; fewer may be present.
     hops: usize,
-    /// From the first hop on.
+    /// Bytes from the first hop on.
     metadata: &'a [u8],
-    /// Shim and headers, without any hop.
+    /// Bytes of shim and headers, without any hop.
     head_bytes: usize,
     stack: Stack,
 }
 
-/// Calls `f` for every node whose record as a hop a datagram holds.
+/// Calls `f` for every node of which a datagram holds a hop's record.
 pub fn nodes_of_hops(payload: &[u8], mut f: impl FnMut(u32)) {
     if fast_path(payload).is_none() {
         // A malformed rest does not matter.
@@ -71,7 +71,7 @@ pub fn nodes_of_hops(payload: &[u8], mut f: impl FnMut(u32)) {
     }
 }
 
-/// Hands on a report, or the records of the hops whose stack its packet carries.
+/// Hands on a report or, if its packet carries a stack, the records of the stack's hops.
 #[inline(never)]
 pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
     let Some(found) = find(&report.inner) else {
@@ -91,7 +91,7 @@ pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
             .take(found.hops)
     };
     let named = found.instructions & NODE != 0;
-    // Of hops without a name, the last one is the node that reports.
+    // If the hops have no node ids, only the last one is known: it is the node that reports.
     let records = if named {
         hops().count()
     } else {
@@ -134,7 +134,7 @@ pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
             inner: report.inner,
             ..Report::default()
         };
-        // As many words as the instructions ask for: `find` has compared them.
+        // As many words as the instructions request: `find` has compared them.
         if read_hop(&mut hop, words, &found).is_none() {
             continue;
         }
@@ -146,8 +146,7 @@ pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
             }
         }
         first = false;
-        // The last hop takes the stack off; before it, each link carries what has been put
-        // in so far.
+        // The last hop removes the stack; before it, each link carries the hops added so far.
         let carried = match place {
             0 => 0,
             _ => found.head_bytes + (found.hops - place) * found.hop_bytes,
@@ -159,7 +158,7 @@ pub(crate) fn expand<'a>(report: &Report<'a>, f: &mut impl FnMut(&Report<'a>)) {
     }
 }
 
-/// Whether a report says more than its header has to.
+/// Whether a report has metadata beyond its fixed header.
 fn has_own_metadata(report: &Report<'_>) -> bool {
     let header_has_time = report.version < 2;
     report.egress_port.is_some()
@@ -172,7 +171,7 @@ fn has_own_metadata(report: &Report<'_>) -> bool {
         || !header_has_time && report.ingress_ts.is_some()
 }
 
-/// Takes from the report of a node values that the stack lacks.
+/// Fills in values that the stack lacks from the node's own report.
 fn fill(hop: &mut Report<'_>, report: &Report<'_>) {
     hop.ingress_port = hop.ingress_port.or(report.ingress_port);
     hop.egress_port = hop.egress_port.or(report.egress_port);
@@ -217,7 +216,7 @@ fn read_hop(hop: &mut Report<'_>, words: &[u8], found: &Found<'_>) -> Option<()>
     Some(())
 }
 
-/// The stack that a packet carries, if one does.
+/// Finds the stack that a packet carries, if any.
 fn find<'a>(inner: &Inner<'a>) -> Option<Found<'a>> {
     let bytes = inner.packet;
     let mut ip = network(inner).ok()?;
@@ -236,7 +235,7 @@ fn find<'a>(inner: &Inner<'a>) -> Option<Found<'a>> {
             _ => return None,
         };
         let place = |behind: usize| at_place(bytes, protocol, at + behind);
-        // Some programs know no TCP options, and some mark the packet before the shim.
+        // Some programs ignore TCP options, and some put a marker before the shim.
         return place(header_bytes)
             .or_else(|| place(20).filter(|_| protocol == TCP))
             .or_else(|| {
@@ -249,7 +248,7 @@ fn find<'a>(inner: &Inner<'a>) -> Option<Found<'a>> {
     None
 }
 
-/// Protocol and place of the transport header of a packet that is no later fragment.
+/// Returns protocol and offset of the transport header, unless the packet is a later fragment.
 fn transport(bytes: &[u8], ip: Ip) -> Option<(u8, usize)> {
     let header = bytes.get(ip.at..)?;
     match (ip.version, header.first()? >> 4) {
@@ -263,7 +262,7 @@ fn transport(bytes: &[u8], ip: Ip) -> Option<(u8, usize)> {
     }
 }
 
-/// The stack in the header of a tunnel, where its packet is as it was.
+/// Reads the stack in the header of a tunnel, whose inner packet is unchanged.
 fn in_tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
     let int = int_md(bytes, protocol, at)?;
     let mut found = behind_shim(bytes, int.at, |_| [Some(int.words), None])?;
@@ -271,7 +270,7 @@ fn in_tunnel(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
     Some(found)
 }
 
-/// Reads shim and header behind a transport header, if they are there.
+/// Reads shim and header after a transport header, if present.
 fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
     let shim = be32(bytes, at)?.to_be_bytes();
     let (length, next) = match shim {
@@ -279,7 +278,7 @@ fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
         [first, length, ..] if first >> 4 == TYPE_MD && first & 3 == 0 => (length, first >> 2 & 3),
         _ => return None,
     };
-    // Version 1 counts the shim; some of either version count as the other does.
+    // Version 1 counts the shim; some senders of either version count like the other.
     let length = usize::from(length);
     let mut found = behind_shim(bytes, at + SHIM_BYTES, |version| {
         let counted = usize::from(version == 1);
@@ -295,7 +294,7 @@ fn at_place(bytes: &[u8], protocol: u8, at: usize) -> Option<Found<'_>> {
     Some(found)
 }
 
-/// Reads the header at a place. `all_words`: so many may follow the shim, by its version.
+/// Reads the header at an offset. `all_words`: possible counts of words after the shim, by version.
 fn behind_shim(
     bytes: &[u8],
     at: usize,
@@ -315,7 +314,7 @@ fn behind_shim(
     if reserved != 0 || hop_words == 0 || instructions == 0 {
         return None;
     }
-    // Version 2 is written with the times of version 1, too.
+    // Some senders of version 2 write the times of version 1.
     let wide_times = match (words_of(instructions, wide), words_of(instructions, false)) {
         (words, _) if words == hop_words || words < hop_words && domain != 0 => wide,
         (_, narrow) if narrow == hop_words => false,
@@ -340,7 +339,7 @@ fn behind_shim(
     })
 }
 
-/// Words of a hop.
+/// Returns the number of words per hop.
 fn words_of(instructions: u16, wide_times: bool) -> usize {
     let wide = if wide_times { TIMES | PORTS2 } else { PORTS2 };
     (instructions.count_ones() + (instructions & wide).count_ones()) as usize

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Encoder of telemetry reports, for tests, tools and software exporters.
-//! Whatever [`encode`] accepts, [`crate::decode`] gives back unchanged.
+//! Encoder of telemetry reports, for tests, tools and software exporters. [`crate::decode`] returns
+//! unchanged all that [`encode`] accepts.
 
 use thiserror::Error;
 
@@ -17,7 +17,7 @@ pub enum EncodeError {
     Empty,
     #[error("reports are encoded in version 2.0 (2), not in {version}")]
     Version { version: u8 },
-    #[error("report {index} has another node, hw_id or sequence than the first")]
+    #[error("report {index} differs from the first in version, node, hw_id or sequence")]
     MixedStreams { index: usize },
     #[error("report {index}: {field} cannot be expressed in its version")]
     Unsupported { index: usize, field: &'static str },
@@ -30,7 +30,7 @@ pub enum EncodeError {
 /// The inner packet is padded with zeros to four bytes unless it is the last.
 ///
 /// # Errors
-/// When the version has no place for what the reports say.
+/// If the version has no place for a value of the reports.
 pub fn encode(reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError> {
     let first = reports.first().ok_or(EncodeError::Empty)?;
     if first.version != 2 {
@@ -92,8 +92,8 @@ fn v2_individual(
     }
     out.extend(report.inner.packet);
     let bytes = out.len() - start - 4;
-    // Rounded down, as switch-p4-16 does: the decoder gives the rest to the
-    // last report. Elsewhere the packet is padded.
+    // Rounded down, as switch-p4-16 does: the decoder gives the remaining bytes to the last report.
+    // The packets of other reports are padded.
     let mut words = bytes / 4;
     if !last {
         words = bytes.div_ceil(4);
@@ -191,8 +191,8 @@ pub(crate) fn port_word(report: &Report<'_>) -> u32 {
     id(report.ingress_port) << 16 | id(report.egress_port)
 }
 
-/// A Tidemark postcard (RepMdBits 0x5C00, or 0x5801 for a drop): the starting
-/// point of tests and generators.
+/// Returns a Tidemark postcard (RepMdBits 0x5C00, or 0x5801 for a drop): the starting point of
+/// tests and generators.
 #[must_use]
 pub fn postcard<'a>(
     node_id: u32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why input was refused. `LABELS` has a fixed word per reason, for counters.
+//! Reasons for refusing input. `LABELS` has a fixed word per reason, for counters.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum DecodeError {
     #[error("empty UDP payload")]
     Empty,
-    #[error("report version {version} is not known (0 = v0.5, 1 = v1.0, 2 = v2.0 are)")]
+    #[error("unknown report version {version} (known: 0 = v0.5, 1 = v1.0, 2 = v2.0)")]
     UnknownVersion { version: u8 },
     #[error("{have_bytes} bytes are too short for the header, which needs {need_bytes}")]
     ShortHeader {
@@ -28,9 +28,9 @@ pub enum DecodeError {
     MetadataTooShort { offset: usize },
     #[error("header length of {words} words is below the minimum of 4")]
     BadHeaderLength { words: u8 },
-    #[error("next protocol {code} is not known in report version {version}")]
+    #[error("unknown next protocol {code} in report version {version}")]
     UnknownNextProtocol { version: u8, code: u8 },
-    #[error("is no telemetry report: {what} (another protocol sends to this port)")]
+    #[error("not a telemetry report: {what} (another protocol sends to this port)")]
     NotAReport { what: &'static str },
 }
 
@@ -84,7 +84,7 @@ pub enum InnerError {
     },
     #[error("EtherType 0x{ethertype:04x} is not IP")]
     NotIp { ethertype: u16 },
-    #[error("IP version {version} where {expected} was announced")]
+    #[error("IP version {version} instead of the announced {expected}")]
     WrongVersion { version: u8, expected: u8 },
     #[error("{layer} header length {length_bytes} is impossible")]
     BadLength {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast path: the report of a forwarded TCP packet over IPv4, as Tidemark's
-//! programs send it. It is alone in its datagram, has all metadata of that layout
-//! and no IP options, so every field is at a known place. The plain form is
-//! [`crate::decode`], which reads everything else; the property test
-//! `agrees_with_the_decoder` below holds the two equal. Justified by the benchmark row
-//! "decode, flow, join, intervals; 1000 flows" of `make bench-collector`.
+//! The fast path: reads the report of a forwarded TCP packet over IPv4, as Tidemark's programs send
+//! it. Such a report is alone in its datagram, has all metadata of that layout and no IP options,
+//! so every field is at a known offset. The plain form is [`crate::decode`], which reads everything
+//! else; the property test `agrees_with_the_decoder` below checks that the two agree. Justified by
+//! the benchmark row "decode, flow, join, intervals; 1000 flows" of `make bench-collector`.
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{Words, port_pair, queue_word};
@@ -18,7 +17,7 @@ use crate::v2::available;
 use std::net::{IpAddr, Ipv4Addr};
 
 const TCP: usize = INNER + 20;
-/// Up to the TCP flags.
+/// Number of bytes read: up to the TCP flags.
 const READ: usize = TCP + 14;
 
 /// A report that the fast path reads.
@@ -28,8 +27,8 @@ pub struct FastPath<'a> {
     packet: &'a [u8],
 }
 
-/// The payload as one report of the fast path; `None` when [`crate::decode`] must
-/// read it.
+/// Reads a payload as one report of the fast path; returns `None` if [`crate::decode`] must read
+/// it.
 #[must_use]
 #[inline(always)]
 pub fn fast_path(payload: &[u8]) -> Option<FastPath<'_>> {
@@ -68,7 +67,7 @@ pub fn fast_path(payload: &[u8]) -> Option<FastPath<'_>> {
     })
 }
 
-/// So many bytes from a place on. The places are known when this is compiled.
+/// Returns `N` bytes from an offset on. The offsets are known at compile time.
 #[inline(always)]
 fn at<const N: usize>(bytes: &[u8; READ], start: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[start + i])
@@ -99,7 +98,7 @@ impl<'a> FastPath<'a> {
         self.word(TCP)
     }
 
-    /// As [`crate::decode`] gives it.
+    /// Returns the report as [`crate::decode`] does.
     #[must_use]
     #[inline(always)]
     pub fn report(&self) -> Report<'a> {
@@ -131,7 +130,7 @@ impl<'a> FastPath<'a> {
         report
     }
 
-    /// As [`crate::parse_inner`] gives it.
+    /// Returns the inner packet as [`crate::parse_inner`] does.
     #[must_use]
     #[inline(always)]
     pub fn inner(&self) -> InnerPacket {
@@ -182,7 +181,7 @@ mod tests {
         assert!(fast_path(&two).is_none());
     }
 
-    /// Places whose bits decide whether it is the fast path's.
+    /// Offsets of the bits that decide whether the fast path takes a payload.
     fn deciding() -> impl Strategy<Value = usize> {
         prop_oneof![0usize..20, INNER..INNER + 12, TCP + 10..TCP + 14, 20..INNER]
     }

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of a datagram that numbers it, readable even when the rest is
-//! malformed: a malformed datagram has arrived and is not a lost one.
+//! The header that numbers a datagram, readable even when the rest is malformed: a malformed
+//! datagram has arrived and is not a lost one.
 
 use crate::bytes::be32;
 
-/// Group header of version 2.
+/// Length of the group header of version 2.
 pub(crate) const GROUP_HEADER_BYTES: usize = 8;
-/// Length of an individual report of version 2 that goes to the end of its
-/// datagram.
+/// Length field of an individual report of version 2 that extends to the end of its datagram.
 pub(crate) const LENGTH_TO_END: u8 = 0xff;
 
-/// Which stream of reports a datagram belongs to, and its number there.
+/// The stream of reports that a datagram belongs to, and its number in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamHeader {
     /// Version of the reports.
     pub version: u8,
-    /// 0 in a v0.5 report that names none.
+    /// The reporting node; 0 in a v0.5 report that names none.
     pub node_id: u32,
-    /// Part of the node that sends them; each part counts its own datagrams.
+    /// Part of the node that sent the datagram; each part numbers its own datagrams.
     pub hw_id: u8,
     /// Number of the datagram in its stream.
     pub sequence: u32,
-    /// Width of that number on the wire.
+    /// Width of that number on the wire, in bits.
     pub sequence_bits: u8,
 }
 
-/// Reads the numbering of a datagram without decoding its reports. `None` when
-/// it is too short or of an unknown version.
+/// Reads the stream and number of a datagram without decoding its reports. Returns `None` if the
+/// datagram is too short or of an unknown version.
 #[must_use]
 pub fn peek_header(payload: &[u8]) -> Option<StreamHeader> {
     let word = be32(payload, 0)?;

@@ -12,9 +12,9 @@ use tidemark_layers::{Ip, NoIp, ethernet, tunnel};
 pub(crate) const TCP: u8 = 6;
 pub(crate) const UDP: u8 = 17;
 const MAX_EXTENSIONS: usize = 8;
-/// Nested tunnels that are looked through.
+/// Maximum number of nested tunnels that are followed.
 const MAX_TUNNELS: u8 = 4;
-/// EtherTypes below are lengths.
+/// The smallest EtherType; smaller values are lengths.
 const LEAST_ETHERTYPE: u16 = 0x600;
 
 /// Fields of an inner packet's headers.
@@ -26,27 +26,26 @@ pub struct InnerPacket {
     pub dst: IpAddr,
     /// IP protocol number of the transport header.
     pub protocol: u8,
-    /// 0 for protocols without ports and for fragments other than the first.
+    /// Source port; 0 for protocols without ports and for fragments other than the first.
     pub src_port: u16,
-    /// Destination port; the same.
+    /// Destination port; 0 in the same cases.
     pub dst_port: u16,
     /// IP total length including the IP header.
     pub ip_bytes: u32,
-    /// Bytes of the tunnel that it goes through, around it.
+    /// Bytes of the tunnel headers around the packet.
     pub beyond_bytes: u32,
-    /// Payload of the transport protocol, from the IP length: independent of
-    /// truncation and of Ethernet padding. For a fragment: what of it lies in
-    /// this fragment.
+    /// Payload of the transport protocol, from the IP length: independent of truncation and of
+    /// Ethernet padding. For a fragment, the part of the payload in this fragment.
     pub payload_bytes: u32,
-    /// 0 unless TCP.
+    /// TCP sequence number; 0 unless TCP.
     pub tcp_seq: u32,
-    /// TCP acknowledgement number; 0 where there is none.
+    /// TCP acknowledgement number; 0 unless TCP.
     pub tcp_ack: u32,
-    /// CWR ECE URG ACK PSH RST SYN FIN from the most significant bit.
+    /// TCP flags: CWR ECE URG ACK PSH RST SYN FIN from the most significant bit.
     pub tcp_flags: u8,
-    /// 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    /// ECN field: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
-    /// A fragment of an IP packet.
+    /// Whether it is a fragment of an IP packet.
     pub fragment: bool,
 }
 
@@ -65,14 +64,13 @@ impl InnerPacket {
     }
 }
 
-/// Reads Ethernet (with VLAN tags, MPLS labels, PPPoE), IPv4 with options, IPv6 with
-/// extension headers, TCP and UDP. Of a packet in a tunnel (IP in IP, GRE, MPLS, VXLAN,
-/// Geneve, GTP-U) it gives flow and lengths, with the ECN field of the tunnel's own packet;
-/// that one alone where the other cannot be read.
+/// Reads Ethernet (with VLAN tags, MPLS labels, PPPoE), IPv4 with options, IPv6 with extension
+/// headers, TCP and UDP. For a packet in a tunnel (IP in IP, GRE, MPLS, VXLAN, Geneve, GTP-U),
+/// returns flow and lengths of the inner packet with the ECN field of the outer packet, or only the
+/// outer packet if the inner one cannot be read.
 ///
 /// # Errors
-/// When a header needed for the five-tuple, the lengths or the TCP numbers is
-/// cut or impossible.
+/// If a header needed for the five-tuple, the lengths or the TCP numbers is cut or impossible.
 #[inline]
 pub fn parse_inner(inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
     let packet = match inner.kind {
@@ -86,7 +84,7 @@ pub fn parse_inner(inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
     }
 }
 
-/// The IP packet of a report.
+/// Locates the IP packet of a report.
 pub(crate) fn network(inner: &Inner<'_>) -> Result<Ip, InnerError> {
     match inner.kind {
         InnerKind::Ipv4 => Ok(Ip { at: 0, version: 4 }),
@@ -103,7 +101,7 @@ pub(crate) fn network(inner: &Inner<'_>) -> Result<Ip, InnerError> {
     }
 }
 
-/// Whether a packet begins as its report says. Headers that are not there yet say nothing.
+/// Whether a packet begins as its report says. Headers that are cut off are not checked.
 #[inline]
 pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
     let begins = |packet: &[u8], version: u8| match packet.first() {
@@ -125,21 +123,21 @@ pub(crate) fn is_as_announced(inner: &Inner<'_>) -> bool {
     }
 }
 
-/// A frame with a length and an LLC header: the service twice, unnumbered information.
+/// Whether a frame has a length and an LLC header: the service twice, unnumbered information.
 fn is_llc(frame: &[u8]) -> bool {
     matches!(frame.get(14..17), Some(&[to, from, 3]) if to == from && to & 1 == 0 && to != 0)
 }
 
-/// Whether an IP packet is there with lengths that fit each other, perhaps cut.
+/// Whether there is an IP packet with consistent lengths, perhaps cut.
 #[cold]
 pub(crate) fn is_ip(inner: &Inner<'_>) -> bool {
     let begins = network(inner).is_ok_and(|ip| inner.packet.len() > ip.at);
     begins && matches!(parse_inner(inner), Ok(_) | Err(InnerError::Short { .. }))
 }
 
-/// Why another protocol's datagram is no report.
+/// The error for a datagram of another protocol.
 pub(crate) const OTHER_INNER: DecodeError = DecodeError::NotAReport {
-    what: "the packet in it does not begin as its header says",
+    what: "its inner packet does not begin as its header says",
 };
 
 fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError> {
@@ -150,7 +148,7 @@ fn parse_ip(bytes: &[u8], ip: Ip, tunnels: u8) -> Result<InnerPacket, InnerError
     }
 }
 
-/// The packet as it was before metadata of hops was put into it.
+/// Returns the packet as it was before hops' metadata was inserted.
 #[cold]
 fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
     let stack = &inner.stack;
@@ -165,7 +163,7 @@ fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, 
     let mut put_in = u32::from(stack.bytes);
     let mut before = packet;
     if let Some((protocol, at)) = stack.original {
-        // A UDP header came in front, too.
+        // A UDP header was inserted in front as well.
         put_in += 8;
         before.protocol = protocol;
         before.payload_bytes = packet.payload_bytes.saturating_sub(u32::from(stack.bytes));
@@ -179,7 +177,7 @@ fn without_stack(packet: InnerPacket, inner: &Inner<'_>) -> Result<InnerPacket, 
     Ok(before)
 }
 
-/// The packet in a tunnel, if this is one, and as far as it is there.
+/// Returns the packet in a tunnel if this is one and can be read, otherwise `outer`.
 #[cold]
 #[inline(never)]
 fn in_tunnel(outer: InnerPacket, data: &[u8], tunnels: u8) -> InnerPacket {
@@ -338,7 +336,7 @@ fn parse_transport(
                 });
             };
             let header_bytes = u32::from(header[12] >> 4) * 4;
-            // Of a first fragment the options may lie in the next one.
+            // The options of a first fragment may lie in the next one.
             let payload = packet.payload_bytes.checked_sub(header_bytes);
             if header_bytes < 20 || (payload.is_none() && !packet.fragment) {
                 return Err(InnerError::BadLength {

@@ -2,11 +2,10 @@
 //! INT telemetry report codec: v2.0, v1.0 and v0.5. Pure: no I/O, no allocation
 //! per report, no panic on any input.
 //!
-//! [`decode`] calls a closure for every individual report of one UDP payload;
-//! [`parse_inner`] reads the truncated original packet of a report. What a
-//! node's numbers mean (time unit and width, depth unit, drop codes) is not on
-//! the wire: [`drop_reason`] knows the codes of drops, and [`sequence`] accounts
-//! for lost reports.
+//! [`decode`] calls a closure for every individual report of one UDP payload; [`parse_inner`] reads
+//! the truncated original packet of a report. The meaning of a node's numbers (time unit and width,
+//! depth unit, drop codes) is not on the wire: [`drop_reason`] knows the drop codes, and
+//! [`sequence`] accounts for lost reports.
 //!
 //! ```
 //! let payload = [
@@ -61,20 +60,20 @@ pub use tidemark_rows::FlowKey;
 /// Domain-specific id of Tidemark's own metadata ("TM").
 pub const DS_TIDEMARK: u16 = 0x544D;
 
-/// UDP destination port by convention of telemetry reports (there is no IANA port).
+/// Conventional UDP destination port of telemetry reports (there is no IANA port).
 pub const DEFAULT_PORT: u16 = 32766;
 
-/// Decodes one UDP payload, of whichever version its first four bits name, and
-/// calls `f` for every individual report in order; for a report whose packet carries the
-/// metadata of several hops, once for each hop. Returns the number of reports.
+/// Decodes one UDP payload, of the version that its first four bits name, and calls `f` for every
+/// individual report in order, or once for each hop if the report's packet carries the metadata of
+/// several hops. Returns the number of reports.
 ///
 /// # Errors
-/// Says by reason why the payload is malformed. Reports before the malformed
-/// one have been delivered already; nothing after it is looked at.
+/// The reason why the payload is malformed. Reports before the malformed one have been delivered
+/// already; nothing after it is read.
 #[inline]
 pub fn decode<'a>(payload: &'a [u8], mut f: impl FnMut(&Report<'a>)) -> Result<usize, DecodeError> {
     let f = |report: &Report<'a>| match report.limit {
-        // Tidemark's switches tell of themselves alone.
+        // Tidemark's switches report on themselves only.
         Some(_) => f(report),
         None => embedded::expand(report, &mut f),
     };

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One decoded report, whatever its version.
+//! One decoded report, of any version.
 
 /// One individual report. Numbers are as the node sent them: times in the
 /// node's unit and width, depths in the node's unit, codes of the node's table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report<'a> {
-    /// 0 = v0.5, 1 = v1.0, 2 = v2.0.
+    /// Version: 0 = v0.5, 1 = v1.0, 2 = v2.0.
     pub version: u8,
     /// The reporting node; 0 in a v0.5 report that names none.
     pub node_id: u32,
-    /// The part of the node that numbers its reports by itself.
+    /// The part of the node that numbers its own reports.
     pub hw_id: u8,
     /// Number of the datagram: `sequence_bits` wide.
     pub sequence: u32,
-    /// 22 in v2.0, 32 before.
+    /// Width of `sequence`: 22 in v2.0, 32 before.
     pub sequence_bits: u8,
-    /// D is set or a drop word is present.
+    /// Whether D is set or a drop word is present.
     pub dropped: bool,
     /// Q: the packet met a congested queue.
     pub congested: bool,
@@ -27,11 +27,11 @@ pub struct Report<'a> {
     pub egress_port: Option<u32>,
     /// Queue of the egress port.
     pub queue_id: Option<u8>,
-    /// 24 bits, in the node's unit (bytes, cells or packets).
+    /// Queue occupancy, 24 bits, in the node's unit (bytes, cells or packets).
     pub queue_occupancy: Option<u32>,
-    /// In the node's unit and width.
+    /// Ingress timestamp in the node's unit and width.
     pub ingress_ts: Option<u64>,
-    /// In the node's unit and width.
+    /// Egress timestamp in the node's unit and width.
     pub egress_ts: Option<u64>,
     /// Time in the node, in its unit.
     pub hop_latency: Option<u32>,
@@ -39,32 +39,32 @@ pub struct Report<'a> {
     pub drop_reason: Option<u8>,
     /// Queue limit in force, in the unit of the occupancy; `u32::MAX` = unlimited.
     pub limit: Option<u32>,
-    /// The report stands for 2^shift packets; of a drop, or out of the sample, for one.
+    /// The report stands for 2^shift packets; for one if it is a drop or out of the sample.
     pub sampling_shift: Option<u8>,
-    /// Bit 0: this node marked the packet CE; bit 1: it is reported for that alone.
+    /// Bit 0: this node marked the packet CE; bit 1: it is reported only for that.
     pub policy_flags: Option<u8>,
-    /// A v0.5 drop summary: so many packets of the flow were lost somewhere
-    /// between two hosts. It tells of no queue.
+    /// Of a v0.5 drop summary: number of packets of the flow lost somewhere between two hosts. It
+    /// is about no particular queue.
     pub summary_drops: Option<u32>,
     /// The truncated original packet.
     pub inner: Inner<'a>,
-    /// The sequence number counts datagrams: account for it once, here.
+    /// Whether it is the first of its datagram: only then is the sequence number accounted for.
     pub first_in_datagram: bool,
-    /// Of a record of a hop whose metadata the packet carried.
+    /// Set in the record of a hop whose metadata the packet carried.
     pub hop: Option<Hop>,
 }
 
 /// A hop of a stack that the packet carried (INT-MD).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
-    /// The node that reported it, and that numbers the reports.
+    /// The node that reported the hop, and that numbers the reports.
     pub reporter_id: u32,
-    /// Another record of the same report came before.
+    /// Whether another record of the same report came before.
     pub further: bool,
-    /// Hops of the report that there is no record of: the packet is cut before them, or they
-    /// have no node id. With the first record.
+    /// Number of hops of the report without a record: the packet is cut before them, or they have
+    /// no node id. In the first record only.
     pub left_out: u8,
-    /// Bytes of the stack that the packet carried on the link behind this hop.
+    /// Bytes of the stack that the packet carried on the link after this hop.
     pub carried_bytes: u16,
 }
 
@@ -74,7 +74,7 @@ impl Report<'_> {
     /// Flag of [`Report::policy_flags`]: the packet is not in the sample.
     pub const POLICY_OUT_OF_SAMPLE: u8 = 2;
 
-    /// True when the node says that it marked this packet CE.
+    /// Returns whether the node marked this packet CE.
     #[must_use]
     #[inline]
     pub fn ce_marked(&self) -> bool {
@@ -82,7 +82,7 @@ impl Report<'_> {
             .is_some_and(|flags| flags & Self::POLICY_CE_MARKED != 0)
     }
 
-    /// True when this packet is reported for its mark alone: it is not one of the sample.
+    /// Returns whether this packet is reported only for its mark: it is out of the sample.
     #[must_use]
     #[inline]
     pub fn out_of_sample(&self) -> bool {
@@ -91,20 +91,20 @@ impl Report<'_> {
     }
 }
 
-/// The truncated original packet of a report, or whatever else follows.
+/// The truncated original packet of a report, or other contents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inner<'a> {
-    /// From the header that `kind` names; may be cut anywhere, may have up to 3
-    /// bytes of padding after it.
+    /// The packet from the header that `kind` names; may be cut anywhere, may have up to 3 bytes of
+    /// padding after it.
     pub packet: &'a [u8],
     /// First header of `packet`.
     pub kind: InnerKind,
-    /// Metadata that was put into it on its way.
+    /// Metadata of hops that was inserted into it on its way.
     pub stack: Stack,
 }
 
 impl<'a> Inner<'a> {
-    /// A packet into which nothing was put.
+    /// Creates a packet without inserted metadata.
     #[must_use]
     #[inline(always)]
     pub fn new(packet: &'a [u8], kind: InnerKind) -> Self {
@@ -121,16 +121,16 @@ impl<'a> Inner<'a> {
     }
 }
 
-/// Metadata of hops within a packet: the packet was as long without it.
+/// Metadata of hops that was inserted into a packet and lengthened it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stack {
-    /// All that was put in; 0 where nothing was.
+    /// Number of bytes inserted; 0 if none were.
     pub bytes: u16,
-    /// Destination port before, where another one marks the packet.
+    /// Original destination port, if another port marks the packet.
     pub dst_port: Option<u16>,
-    /// Protocol and place of the transport header before, where one was put in front.
+    /// Protocol and offset of the original transport header, if another was put in front.
     pub original: Option<(u8, u16)>,
-    /// It stands in the header of the tunnel that the packet goes through.
+    /// Whether it is in the header of the tunnel that the packet goes through.
     pub is_of_tunnel: bool,
 }
 

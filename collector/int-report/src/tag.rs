@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tag of a datagram: who sent it.
+//! The tag of a datagram, which proves who sent it.
 //!
-//! An exporter that shares a key with the collector ends its datagrams (v2.0)
-//! with one more individual report, of no packet, whose only metadata is a code
-//! of everything before that code: group header, reports, and the header of the
-//! tag itself. A decoder that knows nothing of tags sees a report without a
-//! packet. An exporter that knows its run says before the code which datagram of
-//! which run this is. What the code is, and the keys, is no matter of this crate.
+//! An exporter that shares a key with the collector ends its datagrams (v2.0) with one more
+//! individual report, without a packet, whose only metadata is a code over everything before that
+//! code: group header, reports, and the header of the tag itself. A decoder that does not know tags
+//! sees a report without a packet. An exporter that knows its run states before the code which
+//! datagram of which run this is. The code itself and the keys are not defined here.
 
 use crate::DS_TIDEMARK;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
@@ -49,12 +48,12 @@ const fn header(words: u8, bits: u16) -> [u8; 12] {
     ]
 }
 
-/// A datagram of a run of its exporter; later ones are greater.
+/// A datagram of a run of its exporter; later datagrams compare greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
     /// When the exporter started, Unix time in ns.
     pub boot: u64,
-    /// Number of the datagram among those tagged since.
+    /// Number of the datagram among all that were tagged since.
     pub datagram: u64,
 }
 
@@ -72,7 +71,7 @@ impl Run {
     }
 }
 
-/// A datagram with a tag, in its parts.
+/// A datagram with a tag, split into its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tagged<'a> {
     /// The datagram without its tag.
@@ -81,21 +80,21 @@ pub struct Tagged<'a> {
     pub signed: &'a [u8],
     /// The code.
     pub code: &'a [u8; CODE_BYTES],
-    /// Of an exporter that says it.
+    /// The run, if the exporter states it.
     pub run: Option<Run>,
 }
 
 /// Why a datagram cannot have a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
-    "not a datagram of report version 2 whose reports end where it ends: nothing can follow them"
+    "not a datagram of report version 2 whose last report ends with the datagram: no tag can follow"
 )]
 pub struct Untaggable;
 
-/// The parts of a datagram that ends with a tag; `None` where it does not.
+/// Splits a datagram that ends with a tag into its parts; returns `None` if it does not.
 ///
-/// Bytes that look like a tag within a report are none: the lengths of the
-/// reports have to lead to it.
+/// Bytes within a report that look like a tag are not one: the lengths of the reports must lead to
+/// the tag.
 #[must_use]
 #[inline]
 pub fn split(payload: &[u8]) -> Option<Tagged<'_>> {
@@ -116,8 +115,8 @@ pub fn split(payload: &[u8]) -> Option<Tagged<'_>> {
     })
 }
 
-/// Whether these bytes, which follow a report of version 2, are a tag and
-/// nothing else: the same as [`split`] for who walks the reports anyway.
+/// Whether these bytes, which follow a report of version 2, are a tag and nothing else: like
+/// [`split`], for callers that walk the reports anyway.
 #[inline(always)]
 pub(crate) fn is_tag(rest: &[u8]) -> bool {
     match rest.len() {
@@ -127,11 +126,11 @@ pub(crate) fn is_tag(rest: &[u8]) -> bool {
     }
 }
 
-/// Ends a datagram with a tag, which says its run where that is known; `code` makes the
-/// code of what it is given.
+/// Appends a tag to a datagram, with its run if that is known; `code` computes the code over the
+/// bytes it is given.
 ///
 /// # Errors
-/// When nothing can follow the reports; the datagram is as it was.
+/// If nothing can follow the reports; the datagram is then unchanged.
 pub fn append(
     payload: &mut Vec<u8>,
     run: Option<Run>,
@@ -152,8 +151,8 @@ pub fn append(
     Ok(())
 }
 
-/// Whether these are reports of version 2, at least one, and the last of them
-/// says that it ends where they end.
+/// Whether these bytes are a version 2 datagram with at least one report, the last of which ends
+/// exactly at the end of the bytes.
 fn is_whole(body: &[u8]) -> bool {
     let Some((group, mut rest)) = body.split_first_chunk::<GROUP_HEADER_BYTES>() else {
         return false;
@@ -224,7 +223,7 @@ mod tests {
         let mut seen = 0;
         decode(&payload, |r| seen += r.inner.packet.len()).unwrap();
         assert_eq!(seen, inner.len());
-        // Of no report, and of other versions.
+        // After no report, and in other versions.
         let alone = [&[0x20, 0, 0, 1, 0, 0, 0, 10][..], &HEADER, &CODE].concat();
         assert_eq!(split(&alone), None);
         let mut old = tagged(encode(&[postcard(1, 1, (2, 1), &inner)]).unwrap());
@@ -277,7 +276,7 @@ mod tests {
             prop_assert_eq!(seen, reports);
         }
 
-        /// Bytes of any kind: what is split off is exactly what was said to be.
+        /// Any bytes: the parts split off are exactly as long as stated.
         #[test]
         fn no_bytes_break_it(
             mut payload in prop::collection::vec(any::<u8>(), 0..200),

@@ -10,9 +10,9 @@ const FIXED_BYTES: usize = 12;
 /// D, Q and F.
 const FLAGS: u32 = 0x00e0_0000;
 const DROPPED: u32 = 0x0080_0000;
-/// Behind a reason of a drop.
+/// Reserved bits after a drop reason.
 const DROP_RESERVED: u32 = 0xffff;
-/// Between them and hw_id.
+/// Reserved bits between the flags and hw_id.
 const RESERVED: u32 = 0x001f_ffc0;
 
 pub(crate) fn decode<'a>(
@@ -44,8 +44,8 @@ pub(crate) fn decode<'a>(
         0 => (FIXED_BYTES, InnerKind::Ethernet),
         1 => (FIXED_BYTES + 12, InnerKind::Ethernet),
         2 => (FIXED_BYTES + 16, InnerKind::Ethernet),
-        // Extension of host-int: how many packets of a flow were lost between
-        // two hosts, then made-up headers of that flow.
+        // Extension of host-int: how many packets of a flow were lost between two hosts, then
+        // synthetic headers of that flow.
         3 => (FIXED_BYTES + 24, InnerKind::Ipv4),
         // Extension of host-int: the sink's node id, then IPv4.
         4 => (FIXED_BYTES + 4, InnerKind::Ipv4),
@@ -57,10 +57,10 @@ pub(crate) fn decode<'a>(
         need_bytes,
     })?;
     report.inner = Inner::new(words.0, kind);
-    // Any protocol may begin with four bits of 0: nothing else may speak against a report.
+    // Any protocol may begin with four bits of 0, so nothing else may contradict a report.
     if word & RESERVED != 0 || of_drop.is_some_and(|word| word & DROP_RESERVED != 0) {
         return Err(DecodeError::NotAReport {
-            what: "bits are set that version 0.5 reserves",
+            what: "bits reserved in version 0.5 are set",
         });
     }
     let needed = if next_protocol == 1 { DROPPED } else { FLAGS };
@@ -95,8 +95,8 @@ fn read_body(report: &mut Report<'_>, words: &mut Words<'_>, next_protocol: u8) 
     Some(())
 }
 
-/// Source node, sink node, their ports, time, sequence number and length of the
-/// gap in the flow's numbering.
+/// Reads source node, sink node, their ports, time, sequence number and length of the gap in the
+/// flow's numbering.
 fn drop_summary(report: &mut Report<'_>, words: &mut Words<'_>) -> Option<()> {
     let _source_node = words.u32()?;
     report.node_id = words.u32()?;

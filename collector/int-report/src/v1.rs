@@ -7,7 +7,7 @@ use crate::inner::{OTHER_INNER, is_as_announced, is_ip};
 use crate::report::{Inner, InnerKind, Report};
 
 const FIXED_BYTES: usize = 16;
-/// Between the metadata bits and D.
+/// Reserved bits between the metadata bits and D.
 const RESERVED: u32 = 0x7e00;
 
 pub(crate) fn decode<'a>(
@@ -65,10 +65,10 @@ pub(crate) fn decode<'a>(
         .ok_or(DecodeError::MetadataTooShort { offset: 0 })?;
     if word & RESERVED != 0 {
         return Err(DecodeError::NotAReport {
-            what: "bits are set that version 1.0 reserves",
+            what: "bits reserved in version 1.0 are set",
         });
     }
-    // A header that is as long as it has to be speaks for itself.
+    // A header of exactly the required length is evidence enough of a report.
     let speaks = optional.len() == 4 * bits.count_ones() as usize;
     if !is_as_announced(&report.inner) || !speaks && !is_ip(&report.inner) {
         return Err(OTHER_INNER);
@@ -77,8 +77,8 @@ pub(crate) fn decode<'a>(
     Ok(1)
 }
 
-/// The optional words in the order of their bits; bits are numbered from the
-/// most significant of the six.
+/// Reads the optional words in the order of their bits; bits are numbered from the most significant
+/// of the six.
 fn read_optional(report: &mut Report<'_>, optional: &[u8], bits: u32) -> Option<()> {
     let mut words = Words(optional);
     if bits & 0x20 != 0 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Telemetry Report v2.0: one group header, then individual reports whose
-//! lengths allow skipping whatever is not known.
+//! Telemetry Report v2.0: one group header, then individual reports whose lengths allow skipping
+//! unknown contents.
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{Words, be32, port_pair, queue_word};
@@ -12,9 +12,9 @@ use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
 
-/// Four bytes each, of no use here.
+/// Metadata that is skipped: four bytes each.
 const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
-/// The lower half of the flags.
+/// Reserved flags: the lower half.
 const RESERVED_FLAGS: u8 = 0x0f;
 /// Metadata that Tidemark's reports of forwarded packets do not have.
 const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
@@ -36,7 +36,7 @@ pub(crate) fn decode<'a>(
     let mut count = 0;
     while let Some((&first, after)) = rest.split_first_chunk::<4>() {
         let offset = payload.len() - rest.len();
-        // Public programs write 0 for the length of a report that takes all the rest.
+        // Public programs write length 0 in a report that takes up the rest of the datagram.
         let length = if first[1] == LENGTH_TO_END || is_without_lengths(first) {
             after.len()
         } else {
@@ -53,7 +53,7 @@ pub(crate) fn decode<'a>(
         if next.len() < 4 {
             (contents, next) = (after, &[]);
         }
-        // Read where it is handed on: a copy waits for every field that was just written.
+        // Handed on by reference: a copy would wait for every field that was just written.
         let mut report = Report {
             version: 2,
             node_id,
@@ -66,7 +66,7 @@ pub(crate) fn decode<'a>(
         individual(&mut report, first, contents, offset)?;
         f(&report);
         count += 1;
-        // Who sent it is no report.
+        // The tag is not a report.
         if tag::is_tag(next) {
             break;
         }
@@ -78,20 +78,20 @@ pub(crate) fn decode<'a>(
     Ok(count)
 }
 
-/// Whether a report with fixed contents says that it has none.
+/// Whether a report with fixed contents states a length of 0.
 #[inline(always)]
 pub(crate) fn is_without_lengths(first: [u8; 4]) -> bool {
     first[0] >> 4 == 1 && first[1] == 0
 }
 
-/// Words of the specification's metadata.
+/// Returns the number of words of the specification's metadata.
 #[cold]
 fn words_of(bits: u16) -> usize {
     const WIDE: u16 = metadata::INGRESS_TIME | metadata::EGRESS_TIME | metadata::PORTS2;
     (bits.count_ones() + (bits & WIDE).count_ones()) as usize
 }
 
-/// One individual report; `contents` is everything after its first word.
+/// Reads one individual report; `contents` is everything after its first word.
 #[inline(always)]
 fn individual<'a>(
     report: &mut Report<'a>,
@@ -109,7 +109,7 @@ fn individual<'a>(
         // "Inner only": no fixed contents, no metadata.
         0 if types & 0xf == 0 => {
             return Err(DecodeError::NotAReport {
-                what: "an individual report of nothing",
+                what: "an individual report without metadata or packet",
             });
         }
         0 => contents,
@@ -129,7 +129,7 @@ fn individual<'a>(
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
             let left = read_metadata(report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
-            // Words of other domains are of any number.
+            // Other domains may have any number of words.
             is_sound &= left == 0 || domain_id != 0;
             has_metadata = bits != 0;
             inner
@@ -159,7 +159,7 @@ fn individual<'a>(
             },
         ),
     };
-    // Metadata that fits its lengths speaks for a report well enough.
+    // Metadata that fits its lengths is evidence enough of a report.
     let speaks = is_sound && has_metadata;
     if !speaks && !(is_as_announced(&report.inner) && (is_sound || is_ip(&report.inner))) {
         return Err(OTHER_INNER);
@@ -167,8 +167,8 @@ fn individual<'a>(
     Ok(())
 }
 
-/// Reads the baseline metadata in ascending bit order, then the domain-specific
-/// words. Gives the bytes left over; `None` when they do not fit.
+/// Reads the baseline metadata in ascending bit order, then the domain-specific words. Returns the
+/// number of bytes left over, or `None` if the metadata does not fit.
 #[inline(always)]
 fn read_metadata(
     report: &mut Report<'_>,

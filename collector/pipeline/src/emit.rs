@@ -6,7 +6,7 @@ use crate::aggregate::Aggregator;
 use crate::rows::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use crate::stats::Stats;
 
-/// The sink and what it needs: the order of rows, and open intervals.
+/// The sink, and what is needed to feed it: the order of rows, and open intervals.
 #[derive(Debug)]
 pub(crate) struct Emitter<S> {
     pub sink: S,
@@ -66,7 +66,7 @@ impl<S: Sink> Emitter<S> {
             .finish(&mut |update| self.sink.update(update));
     }
 
-    /// Adds the totals of this layer.
+    /// Writes this layer's totals into `stats`.
     pub(crate) fn add_to(&self, stats: &mut Stats) {
         let outside = self.aggregator.out_of_window();
         stats.rows_late = outside.late;

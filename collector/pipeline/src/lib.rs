@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From report datagrams and tcp_probe events to joined rows and interval
-//! records. Pure: no I/O, no clock of its own.
+//! Turns report datagrams and tcp_probe events into joined rows and interval records. Pure: no I/O
+//! and no clock.
 //!
 //! ```text
 //!              wire        accounting       flow         join          emit
@@ -12,12 +12,11 @@
 //!                                                               Aggregator ─► Update
 //! ```
 //!
-//! Each layer is a struct that owns its state; [`Pipeline`] composes them and
-//! moves time. What is there only for speed names its plain form, the test that
-//! holds both equal and the benchmark that justifies it: the stage in `wire`,
-//! `accounting/time.rs`, the hints of `flow/table.rs`, `flow/index.rs`,
-//! `pipeline/look_ahead.rs` and `aggregate/flows.rs`, the layout of `flow/segment.rs`,
-//! `join/queue.rs` and `ring.rs`, and `prefetch.rs`.
+//! Each layer is a struct that owns its state; [`Pipeline`] composes the layers and advances time.
+//! Code that exists only for speed names its plain form, the test that both agree, and the
+//! benchmark that justifies it: the stage in `wire`, `accounting/time.rs`, the hints of
+//! `flow/table.rs`, `flow/index.rs`, `pipeline/look_ahead.rs` and `aggregate/flows.rs`, the layout
+//! of `flow/segment.rs`, `join/queue.rs` and `ring.rs`, and `prefetch.rs`.
 //!
 //! Rows go to a capture and, in the same order, to the [`Aggregator`]; a replay
 //! of the rows gives the same updates.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which pipeline a node belongs to.
+//! Assigns nodes to pipelines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One of so many pipelines. By default it is the only one.
+/// One of several pipelines; by default the only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Its number, from 0 on.
+    /// Number of the pipeline, from 0.
     pub index: usize,
-    /// How many there are.
+    /// Number of pipelines.
     pub of: usize,
 }
 
@@ -18,32 +18,32 @@ impl Default for Share {
     }
 }
 
-/// Deals the nodes out: those that the configuration names in turn, in the order
-/// of their ids; others by their id.
+/// Assigns the nodes to shards: nodes that the configuration names in turn, in the order of their
+/// ids; other nodes by their id.
 #[derive(Clone, Debug)]
 pub struct NodeShards {
     named: BTreeMap<u32, usize>,
     shards: usize,
-    /// The node asked for last. Consecutive datagrams mostly come from one node.
+    /// The last node looked up. Consecutive datagrams mostly come from one node.
     last: (u32, usize),
 }
 
 impl NodeShards {
-    /// Shards of the nodes that the configuration names, and of all others.
+    /// Assigns the nodes that the configuration names, and all others, to `shards` shards.
     pub fn new(named: impl IntoIterator<Item = u32>, shards: usize) -> Self {
         let shards = shards.max(1);
         let nodes: BTreeSet<u32> = named.into_iter().collect();
         let dealt = nodes.into_iter().enumerate();
         let named: BTreeMap<u32, usize> = dealt.map(|(i, node)| (node, i % shards)).collect();
         Self {
-            // Nobody was asked for: as if it had been node 0.
+            // No lookup yet: as if the last one had been for node 0.
             last: (0, named.get(&0).copied().unwrap_or(0)),
             named,
             shards,
         }
     }
 
-    /// Number of the shard of a node.
+    /// Returns the number of a node's shard.
     #[inline]
     pub fn of(&mut self, node_id: u32) -> usize {
         if self.last.0 != node_id {

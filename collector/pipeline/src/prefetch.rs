@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prefetch: asks for memory before it is needed.
+//! Prefetching: requests memory before it is needed.
 //!
-//! With thousands of flows, each packet belongs to another flow than the packet
-//! before it, and the state of all flows does not fit the core's own caches.
-//! These are hints: no result depends on them. The plain form of everything
-//! that prefetches is the same code without the hint, and
-//! `pipeline/fast_path_tests.rs` holds datagrams pushed together (prefetched)
-//! equal to reports pushed one by one (not prefetched).
+//! With thousands of flows, consecutive packets belong to different flows, and the state of all
+//! flows does not fit the core's own caches. Prefetches are hints: no result depends on them. The
+//! plain form of all code that prefetches is the same code without the hint, and
+//! `pipeline/fast_path_tests.rs` checks that datagrams pushed together (prefetched) give the same
+//! result as reports pushed one by one (not prefetched).
 //!
 //! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows"
 //! of `make bench-collector`. Change a distance only with a measurement.
 
-/// Flows from which tables of them are fetched ahead. Smaller ones lie in the
-/// core's own caches, and asking would only cost. In tests a few are many, so that
-/// what comes with the hints is compared there too.
+/// Number of flows from which flow tables are prefetched. Smaller tables stay in the core's own
+/// caches, and prefetching would only cost. It is small in tests, so that they cover the hints as
+/// well.
 pub(crate) const MANY_FLOWS: usize = if cfg!(test) { 4 } else { 2048 };
 
-/// How many items ahead of their turn memory is asked for.
+/// How many items ahead memory is prefetched.
 pub(crate) mod distance {
-    /// Datagrams decoded, and their flows fetched, before the first is taken.
+    /// Datagrams that are decoded, and whose flows are fetched, before the first is processed.
     pub(crate) const DATAGRAMS: usize = 8;
-    /// As `DATAGRAMS`, if there are many flows.
+    /// Like `DATAGRAMS`, if there are many flows.
     pub(crate) const DATAGRAMS_OF_MANY_FLOWS: usize = 16;
     /// Datagrams whose flows' segment lists are fetched.
     pub(crate) const SEGMENT_LISTS: usize = 6;
@@ -48,7 +47,7 @@ pub(crate) mod distance {
     pub(crate) const DRAINED_FLOWS: usize = 8;
 }
 
-/// Asks for the cache line of an address.
+/// Prefetches the cache line of an address.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn line(address: *const u8) {
@@ -63,13 +62,13 @@ pub(crate) fn line(address: *const u8) {
     let _ = address;
 }
 
-/// Asks for the first cache line of a value.
+/// Prefetches the first cache line of a value.
 #[inline(always)]
 pub(crate) fn start<T>(value: &T) {
     line(std::ptr::from_ref(value).cast());
 }
 
-/// Asks for the last value of a list and the place after it.
+/// Prefetches the last value of a list and the place after it.
 #[inline(always)]
 pub(crate) fn end<T>(last: Option<&T>) {
     if let Some(last) = last {
@@ -78,7 +77,7 @@ pub(crate) fn end<T>(last: Option<&T>) {
     }
 }
 
-/// Asks for the cache lines of the first `bytes` bytes of a value.
+/// Prefetches the cache lines of the first `bytes` bytes of a value.
 #[inline(always)]
 pub(crate) fn lines<T>(value: &T, bytes: usize) {
     let start = std::ptr::from_ref(value).cast::<u8>();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A queue whose entries are found by a position that never changes: the first
-//! put in has position 0, the next 1, and so on.
+//! A queue whose entries are found by a position that never changes: the first entry added has
+//! position 0, the next 1, and so on.
 //!
-//! The memory is a power of two of places, so that a position needs no more than
-//! a mask to become one. It grows as needed and stays. The plain form is a `VecDeque` and
-//! a count of what left it; the property test `agrees_with_a_list` below holds the two equal.
-//! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows" of
-//! `make bench-collector`.
+//! The number of places is a power of two, so that a mask turns a position into a place. The memory
+//! grows as needed and is kept. The plain form is a `VecDeque` and a count of removed entries; the
+//! property test `agrees_with_a_list` below checks that the two agree. Justified by the benchmark
+//! row "decode, flow, join, intervals; 1000 flows" of `make bench-collector`.
 
 use crate::prefetch;
 
@@ -41,13 +40,13 @@ impl<T: Copy + Default> Ring<T> {
         self.next == self.first
     }
 
-    /// The next entry will need more memory.
+    /// Whether the next entry needs more memory.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.len() == self.places.len()
     }
 
-    /// Position of the oldest entry; of the next one when there is none.
+    /// Position of the oldest entry; of the next entry if there is none.
     #[inline]
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -66,7 +65,7 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     fn has(&self, position: u64) -> bool {
-        // Below `first` it wraps beyond everything.
+        // A position below `first` wraps to a huge number.
         position.wrapping_sub(self.first) < self.next - self.first
     }
 
@@ -87,7 +86,7 @@ impl<T: Copy + Default> Ring<T> {
         size_of_val::<[T]>(&self.places)
     }
 
-    /// Twice as many places.
+    /// Doubles the number of places.
     #[cold]
     #[inline(never)]
     pub(crate) fn grow(&mut self) {
@@ -154,7 +153,7 @@ impl<T: Copy + Default> Ring<T> {
         self.first = self.next;
     }
 
-    /// Adds an entry before those that belong `after` it; mostly there are none.
+    /// Adds an entry before the entries that belong `after` it; mostly there are none.
     #[inline]
     pub(crate) fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
         let disorder = self.back().is_some_and(|back| after(back, &entry));
@@ -177,8 +176,8 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Position of the first entry for which `is` no longer holds; of the next
-    /// one when it holds for all. Those for which it holds come first.
+    /// Returns the position of the first entry for which `is` does not hold; of the next entry if
+    /// it holds for all. Entries for which it holds must come first.
     #[inline]
     pub(crate) fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> u64 {
         let (mut low, mut high) = (self.first, self.next);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows that the pipeline hands to a store: joined packets, aligned samples, events. Pushed through
-//! [`crate::Aggregator`] in ascending `order`, the rows give the interval records again.
+//! [`crate::Aggregator`] in ascending `order`, the rows give the same interval records.
 
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
@@ -8,7 +8,7 @@ pub use tidemark_rows::{
     Absent, Event, EventRow, FlowRow, HostMoment, Join, PostcardRow, ProbeRow,
 };
 
-/// Takes what the pipeline produces, in ascending `order` over all rows.
+/// Receives the output of the pipeline, in ascending `order` over all rows.
 pub trait Sink {
     /// Takes a reported packet.
     fn postcard(&mut self, row: &PostcardRow);
@@ -18,11 +18,11 @@ pub trait Sink {
     fn event(&mut self, row: &EventRow);
     /// Takes interval records and the status.
     fn update(&mut self, update: Update);
-    /// Adds what only the sink's owner knows (datagrams, kernel drops, ...).
+    /// Adds values that only the sink's owner knows (datagrams, kernel drops, ...).
     fn status(&mut self, _status: &mut CollectorStatus) {}
 }
 
-/// Collects everything; for tests and small imports.
+/// A sink that collects everything; for tests and small imports.
 #[derive(Debug, Default)]
 pub struct VecSink {
     /// Reported packets.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters of the pipeline: nothing is dropped without one. Each is declared
-//! once; its doc comment is the help text of the metric.
+//! Counters of the pipeline: nothing is dropped uncounted. Each is declared once; its doc comment
+//! is the help text of the metric.
 
 use crate::rows::Join;
 use daemon_kit::metrics;
@@ -17,62 +17,62 @@ metrics! {
         counter reports: u64,
         /// Report datagrams missing by sequence number.
         counter reports_lost: u64,
-        /// Of them, those of outages in which the numbers wrapped: by the rate before and the
-        /// time without.
+        /// Lost report datagrams of outages in which the numbers wrapped; estimated from the rate
+        /// before and the length of the outage.
         counter reports_lost_estimated: u64,
-        /// Numbers missing while those of a stream contradict each other again and again: several
-        /// senders in one name, or forged ones. Nobody can tell whether they are lost.
+        /// Numbers missing while the numbers of a stream repeatedly contradict each other: several
+        /// senders with one identity, or forged reports. It is unknown whether reports were lost.
         counter reports_lost_in_doubt: u64,
         /// Report datagrams that came after a higher number.
         counter reports_late: u64,
         /// Reports of datagrams seen before; not counted twice.
         counter reports_duplicate: u64,
-        /// Report datagrams with the number of another one: their exporter does not number,
-        /// and its losses cannot be told.
+        /// Report datagrams with the number of another datagram: their exporter does not number
+        /// them, and its losses are unknown.
         counter reports_unnumbered: u64,
-        /// Report datagrams too old to be told late from duplicate.
+        /// Report datagrams too old to tell whether they are late or duplicates.
         counter reports_stale: u64,
-        /// Jumps in numbering that the next datagram did not confirm; no loss.
+        /// Jumps in numbering that the next datagram did not confirm; not counted as lost.
         counter reports_implausible_sequence: u64,
         /// Exporters that restarted their numbering.
         counter stream_restarts: u64,
-        /// Datagrams of streams beyond the table's bound.
+        /// Datagrams of streams beyond the limit of the table.
         counter streams_refused: u64,
-        /// Records of hops whose metadata packets carried (INT-MD).
+        /// Records of hops, from metadata that packets carried (INT-MD).
         counter hops: u64,
-        /// Of them, all but the first of each report.
+        /// Records of hops other than the first one of each report.
         counter hops_further: u64,
         /// Hops without a record: the packet was cut before them, or they have no node id.
         counter hops_left_out: u64,
         /// Reports without any timestamp; they count at the time of their reception.
         counter reports_without_time: u64,
-        /// Reports whose time contradicts their node's others.
+        /// Reports whose time contradicts the other reports of their node.
         counter reports_implausible_time: u64,
-        /// Reports of nodes that are not taken: unknown ones, or too many of them.
+        /// Reports of nodes that are refused: unknown nodes, or too many of them.
         counter nodes_refused: u64,
         /// Reports from addresses that their node's configuration does not name.
         counter reports_refused_exporter: u64,
         /// Reports without a tag, of nodes that have a key.
         counter reports_refused_no_tag: u64,
-        /// Reports whose tag is not of their node's key.
+        /// Reports whose tag does not match their node's keys.
         counter reports_refused_wrong_tag: u64,
-        /// Reports of nodes that have a key, more than 1 s older than the newest, or
-        /// too old to be told from repeated ones.
+        /// Reports of nodes with a key that were repeated, are of an earlier run, are more than 1 s
+        /// older than the newest, or are too old to be told from repeated ones.
         counter reports_refused_replayed: u64,
-        /// Reports with a tag that nothing checks: their node has no key.
+        /// Reports whose tag is not checked, because their node has no key.
         counter reports_tag_unchecked: u64,
         /// Reports of nodes that the configuration does not name.
         counter reports_unconfigured_node: u64,
-        /// Reports with the egress before the ingress timestamp.
+        /// Reports whose egress timestamp is before their ingress timestamp.
         counter negative_delays: u64,
         /// Reports whose inner packet cannot be read: their rows have no flow.
         counter inner_errors: [u64; InnerError::LABELS.len()] = "inner_errors_by_reason"
             => "reason" in InnerError::LABELS,
-        /// Drop reports for other reasons than the queue.
+        /// Drop reports for reasons other than the queue.
         counter drops_not_of_queue: u64,
         /// Reports that sum up losses between two hosts.
         counter drop_summaries: u64,
-        /// Packets lost according to them.
+        /// Packets lost according to drop summaries.
         counter summarised_drops: u64,
         /// tcp_probe samples given to the pipeline.
         counter samples: u64 = "probe_samples",
@@ -80,7 +80,7 @@ metrics! {
         counter samples_unknown_flow: u64 = "probe_samples_unknown_flow",
         /// Samples of sockets that only receive.
         counter samples_receiver: u64 = "probe_samples_receiver",
-        /// Samples older than one of the same flow before.
+        /// Samples that came after a newer sample of the same flow.
         counter samples_late: u64 = "probe_samples_late",
         /// Samples of a new socket with known addresses.
         counter samples_other_socket: u64 = "probe_samples_other_socket",
@@ -92,35 +92,34 @@ metrics! {
         counter congestion_events: u64,
         /// Events of flows that no report has shown.
         counter events_unknown_flow: u64,
-        /// Hosts that lost their place to a new one: of many names, those no report has matched.
+        /// Hosts replaced by a new host because there were too many: unmatched hosts go first.
         counter hosts_forgotten: u64,
-        /// Events of hosts that have no place, or lost it before they were looked at.
+        /// Events of hosts beyond the limit, or of hosts replaced before the events were processed.
         counter events_without_host: u64,
-        /// Events of hosts that could not be held back because too many were.
+        /// Events of hosts released early because too many were held back.
         counter events_forced: u64,
         /// Data packets of probed flows.
         counter join_candidates: u64,
-        /// Of them, matched by sequence number.
+        /// Data packets of probed flows matched with a sample by sequence number.
         counter join_by_sequence: u64,
-        /// Of them, matched by time.
+        /// Data packets of probed flows matched with a sample by time.
         counter join_by_time: u64,
-        /// Packets that could not wait because too many did.
+        /// Packets that stopped waiting for a sample because too many waited.
         counter join_forced: u64,
         /// Flows seen.
         counter flows: u64 = "flows_seen",
-        /// Flows pushed out of the full table.
+        /// Flows evicted from the full table.
         counter flows_evicted: u64,
         /// Segments, gaps and waiting packets forgotten because those of all flows took too
         /// much memory.
         counter segments_evicted: u64,
-        /// Rows too late for their interval; counted in the oldest open one.
+        /// Rows too late for their interval; counted in the oldest open interval.
         counter rows_late: u64,
-        /// Rows too far ahead; counted in the youngest open interval.
+        /// Rows too far ahead; counted in the newest open interval.
         counter rows_ahead: u64,
-        /// Intervals handed on before their time, because the open ones took too much
-        /// memory.
+        /// Intervals handed on early because the open intervals took too much memory.
         counter intervals_forced: u64,
-        /// Rows of egress queues beyond the bound per node.
+        /// Rows of egress queues beyond the limit per node; not counted.
         counter links_refused: u64,
         /// Packets handed on by the pipeline.
         counter postcard_rows: u64,
@@ -140,7 +139,7 @@ impl Stats {
         self.join_by_time += u64::from(join == Join::Time);
     }
 
-    /// Reports that were refused for what sent them.
+    /// Number of reports refused because of their source.
     pub fn reports_refused(&self) -> u64 {
         self.nodes_refused
             + self.reports_refused_exporter
@@ -149,12 +148,12 @@ impl Stats {
             + self.reports_refused_replayed
     }
 
-    /// Reports whose packet carries the metadata of its hops.
+    /// Number of reports whose packet carries the metadata of its hops.
     pub fn reports_of_hops(&self) -> u64 {
         self.hops.saturating_sub(self.hops_further)
     }
 
-    /// Data packets matched with a sample.
+    /// Number of data packets matched with a sample.
     pub fn join_matched(&self) -> u64 {
         self.join_by_sequence + self.join_by_time
     }
@@ -177,7 +176,7 @@ impl Stats {
         }
     }
 
-    /// Matched part of the data packets of probed flows; `None` when there are none.
+    /// Fraction of the data packets of probed flows that were matched; `None` if there are none.
     pub fn matched_fraction(&self) -> Option<f64> {
         let candidates = self.join_candidates;
         (candidates > 0).then(|| self.join_matched() as f64 / candidates as f64)

@@ -95,7 +95,7 @@ fn check(recorded: Run) {
         (0, 0, 0)
     );
     println!("{name}: matched {:.5}", stats.matched_fraction().unwrap());
-    // Of *all* data packets of flows with samples, also those before the first.
+    // Of *all* data packets of flows with samples, including those before the first sample.
     let sink = pipeline.sink();
     let mut probed = HashMap::new();
     for e in &sink.events {
@@ -160,8 +160,8 @@ fn check_base_rtt(pipeline: &Pipeline<VecSink>, truth: &serde_json::Value, name:
     for p in pipeline.sink().probes.iter().filter(|p| p.base_rtt_us > 0) {
         all.entry(p.flow_id).or_default().push(p.base_rtt_us);
     }
-    // A difference of two smoothed values: the least of thousands is least by
-    // its error, so the 1st percentile is what a user may rely on.
+    // A difference of two smoothed values: the least of thousands is least because of its error, so
+    // users can rely on the 1st percentile.
     let base: HashMap<u64, u32> = all
         .into_iter()
         .map(|(id, mut samples)| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The events, as both readers give them.
+//! The events, as both readers return them.
 
 use std::net::IpAddr;
 
@@ -8,19 +8,19 @@ use int_report::FlowKey;
 /// IP protocol number of TCP.
 pub(crate) const PROTOCOL_TCP: u8 = 6;
 
-/// One record of the kernel.
+/// One event recorded by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// State of a socket.
     Probe(Sample),
-    /// A segment is sent again.
+    /// A segment is retransmitted.
     Retransmit(RetransmitEvent),
     /// Congestion control changes its state.
     CongState(CongStateEvent),
 }
 
 impl Event {
-    /// Host clock, ns.
+    /// Returns the event's time by the host clock, ns.
     #[must_use]
     #[inline]
     pub fn time_ns(&self) -> u64 {
@@ -31,7 +31,7 @@ impl Event {
         }
     }
 
-    /// The socket's flow: source = the local end.
+    /// Returns the socket's flow: source = the local end.
     #[must_use]
     #[inline]
     pub fn flow(&self) -> &FlowKey {
@@ -47,10 +47,10 @@ impl Event {
 /// processes its acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// Host clock, ns (which one, the reader was told).
+    /// Time by the host clock that the reader was told to use, ns.
     pub time_ns: u64,
-    /// Source = local end of the socket, the sender of what this state governs.
-    /// IPv4-mapped IPv6 addresses are given as IPv4, as on the wire.
+    /// Flow; source = local end of the socket, the sender that this state governs. IPv4-mapped IPv6
+    /// addresses are given as IPv4, as on the wire.
     pub flow: FlowKey,
     /// Payload bytes of the segment that arrived.
     pub data_len: u16,
@@ -66,33 +66,33 @@ pub struct Sample {
     pub snd_wnd: u32,
     /// Smoothed round-trip time, µs.
     pub srtt_us: u32,
-    /// The own receive window, bytes.
+    /// The socket's own receive window, bytes.
     pub rcv_wnd: u32,
-    /// The kernel's number of the socket; 0 before kernel 4.17.
+    /// The kernel's cookie of the socket; 0 before kernel 4.17.
     pub sock_cookie: u64,
 }
 
-/// `tcp_retransmit_skb`: a segment is sent again.
+/// `tcp_retransmit_skb`: a segment is retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetransmitEvent {
-    /// Host clock, ns.
+    /// Time by the host clock, ns.
     pub time_ns: u64,
-    /// Source = local end.
+    /// Flow; source = local end.
     pub flow: FlowKey,
 }
 
 /// `tcp_cong_state_set`: congestion control changes its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CongStateEvent {
-    /// Host clock, ns.
+    /// Time by the host clock, ns.
     pub time_ns: u64,
-    /// Source = local end.
+    /// Flow; source = local end.
     pub flow: FlowKey,
-    /// Linux: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    /// The new state, as in Linux: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
     pub state: u8,
 }
 
-/// The flow of a local and a remote end.
+/// Returns the flow of a local and a remote end.
 #[inline]
 pub(crate) fn flow(local: (IpAddr, u16), remote: (IpAddr, u16)) -> FlowKey {
     FlowKey {

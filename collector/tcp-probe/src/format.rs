@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Format files of tracepoints (`events/tcp/tcp_probe/format`): where each
-//! field lies in the raw data of a sample. Kernels differ in this.
+//! Format files of tracepoints (`events/tcp/tcp_probe/format`): the offset of each field in the raw
+//! data of a sample, which differs between kernels.
 
 use thiserror::Error;
 
@@ -25,14 +25,14 @@ pub enum FormatError {
     },
 }
 
-/// Place of one field.
+/// Position of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Name, without its type.
     pub name: String,
-    /// Place in the raw data, bytes.
+    /// Offset in the raw data, bytes.
     pub offset: usize,
-    /// Length.
+    /// Length in bytes.
     pub size_bytes: usize,
 }
 
@@ -43,7 +43,7 @@ pub struct Format {
     pub name: String,
     /// `common_type` of its samples, `config` of its perf event.
     pub id: u16,
-    /// In the order of the file.
+    /// Fields in the order of the file.
     pub fields: Vec<Field>,
 }
 
@@ -51,7 +51,7 @@ impl Format {
     /// Parses the text of a format file.
     ///
     /// # Errors
-    /// When it has no id or a field line cannot be read.
+    /// If the file has no id or a field line cannot be read.
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         let mut name = String::new();
         let mut id = None;
@@ -77,10 +77,10 @@ impl Format {
         })
     }
 
-    /// Offset of a field that must be there with this size.
+    /// Returns the offset of a field, which must exist with this size.
     ///
     /// # Errors
-    /// Names the tracepoint and the field.
+    /// If it does not; names the tracepoint and the field.
     pub fn require(&self, name: &'static str, size_bytes: usize) -> Result<usize, FormatError> {
         let field = self.find(name).ok_or_else(|| FormatError::MissingField {
             event: self.name.clone(),
@@ -97,14 +97,14 @@ impl Format {
         Ok(field.offset)
     }
 
-    /// A field by name.
+    /// Finds a field by name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
 }
 
-/// `field:__u8 saddr[28]; offset:8; size:28; signed:0;`
+/// Parses a line such as `field:__u8 saddr[28]; offset:8; size:28; signed:0;`.
 fn parse_field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?.strip_prefix("field:")?;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files with keys: hexadecimal, one a line.
+//! Files with keys: hexadecimal, one per line.
 
 use crate::keys::{MAX_KEY_BYTES, MAX_KEYS, MIN_KEY_BYTES, ReportKeys};
 use durable_fs::read_secret;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// A file whose keys cannot be used; one line, without any of its content.
+/// The error for a file whose keys cannot be used; one line, without any of the file's content.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", path.display())]
 pub struct KeyFileError {
@@ -17,12 +17,11 @@ pub struct KeyFileError {
 }
 
 impl ReportKeys {
-    /// Reads one key, or two while they are being changed: hexadecimal, one a
-    /// line; lines that begin with `#` are comments. The first signs.
+    /// Reads one key, or two during a key change: hexadecimal, one per line; lines that begin with
+    /// `#` are comments. The first key signs.
     ///
     /// # Errors
-    /// A file that cannot be read, that others can read, or that holds no such
-    /// keys.
+    /// If the file cannot be read, is readable by others, or does not hold such keys.
     pub fn read(path: &Path) -> Result<Self, KeyFileError> {
         let error = |problem: String| KeyFileError {
             path: path.to_path_buf(),
@@ -32,7 +31,7 @@ impl ReportKeys {
         let text = String::from_utf8_lossy(&bytes);
         parse(&text).ok_or_else(|| {
             error(format!(
-                "must hold one key, or two, one a line, of {} to {} hexadecimal digits; `openssl rand -hex 32` makes one",
+                "must hold one or two keys, one per line, of {} to {} hexadecimal digits; `openssl rand -hex 32` makes one",
                 2 * MIN_KEY_BYTES,
                 2 * MAX_KEY_BYTES
             ))

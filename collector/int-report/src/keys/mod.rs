@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Keys that an exporter shares with the collector, and the code in the tag of
-//! its reports: HMAC-SHA-256 (RFC 2104) over everything before it, its first 128
-//! bits (RFC 4868, §2.6). Where the tag stands on the wire is `crate::tag`'s
-//! matter; why this code, docs/decisions/0018-tagged-reports.md.
+//! Keys that an exporter shares with the collector, and the code in the tag of its reports: the
+//! first 128 bits (RFC 4868, §2.6) of HMAC-SHA-256 (RFC 2104) over everything before it.
+//! `crate::tag` defines the tag's position on the wire; docs/decisions/0018-tagged-reports.md
+//! explains the choice of code.
 
 mod key_file;
 
@@ -13,12 +13,11 @@ use ring::hmac;
 use std::fmt;
 use std::sync::Arc;
 
-/// Fewest bytes of a key: the strength of the code.
+/// Minimum length of a key in bytes: the strength of the code.
 pub const MIN_KEY_BYTES: usize = CODE_BYTES;
-/// Most bytes of a key: a block of the hash.
+/// Maximum length of a key in bytes: a block of the hash.
 pub const MAX_KEY_BYTES: usize = 64;
-/// Keys that count at once: the one in use and, while it is being changed,
-/// another.
+/// Maximum number of keys valid at once: the key in use and, during a key change, another.
 pub const MAX_KEYS: usize = 2;
 
 /// The keys of one exporter; never printed. Cheap to clone.
@@ -42,9 +41,8 @@ impl PartialEq for ReportKeys {
 impl Eq for ReportKeys {}
 
 impl ReportKeys {
-    /// Keys as they are, of [`MIN_KEY_BYTES`] to [`MAX_KEY_BYTES`] each; the first
-    /// signs. `None` where there are none or too many, or one is too short or too
-    /// long.
+    /// Takes raw keys, of [`MIN_KEY_BYTES`] to [`MAX_KEY_BYTES`] each; the first signs. Returns
+    /// `None` if there are none or too many, or if one is too short or too long.
     #[must_use]
     pub fn new(keys: &[&[u8]]) -> Option<Self> {
         let fits = |key: &&[u8]| (MIN_KEY_BYTES..=MAX_KEY_BYTES).contains(&key.len());
@@ -53,10 +51,10 @@ impl ReportKeys {
         usable.then(|| Self(keys.iter().map(key).collect()))
     }
 
-    /// Ends a datagram of reports with a tag, which says its run where that is known.
+    /// Appends a tag to a datagram of reports, with its run if that is known.
     ///
     /// # Errors
-    /// When nothing can follow its reports.
+    /// If nothing can follow its reports.
     pub fn append_tag(&self, payload: &mut Vec<u8>, run: Option<Run>) -> Result<(), Untaggable> {
         tag::append(payload, run, |signed| {
             // There is always a first.

@@ -23,8 +23,8 @@ fn verified(keys: &ReportKeys, payload: &[u8]) -> bool {
     tag::split(payload).is_some_and(|t| keys.verify(&t))
 }
 
-/// RFC 4231, test case 2, through the whole path; and a datagram whose code
-/// Python's `hmac` made.
+/// RFC 4231, test case 2, through the whole path; and a datagram whose code Python's `hmac`
+/// computed.
 #[test]
 fn golden_vectors() {
     let jefe = hmac::Key::new(hmac::HMAC_SHA256, b"Jefe");
@@ -107,7 +107,7 @@ fn a_file_holds_one_key_or_two_and_is_nobody_elses() {
     assert!(none.to_string().contains("none: cannot be read"), "{none}");
 }
 
-/// The example of docs/reference/reports.md, made by Python.
+/// The example in docs/reference/reports.md, computed with Python.
 #[test]
 fn the_code_is_of_the_run_too() {
     let mut payload = vec![

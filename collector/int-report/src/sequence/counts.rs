@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Outcomes of datagrams, and the totals of a stream.
 
-/// How a datagram stood to those before it.
+/// How a datagram relates to the datagrams before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// First of the stream.
@@ -10,31 +10,31 @@ pub enum Outcome {
     InOrder,
     /// `lost` numbers were skipped (some may still arrive late).
     Gap {
-        /// How many.
+        /// How many numbers were skipped.
         lost: u32,
     },
     /// Arrived after a higher number; no longer counted as lost.
     Late,
     /// Seen before.
     Duplicate,
-    /// The number of an earlier one, on another datagram: the sender does not number, and
-    /// nobody can tell what of it is lost.
+    /// Another datagram had the same number: the sender does not number its datagrams, and its
+    /// losses are unknown.
     Unnumbered {
-        /// So many before or behind it were counted as lost as long as it was taken for one.
+        /// Losses that were counted before or after the number while it was taken for one.
         not_lost: u32,
     },
     /// Too far behind to tell late from duplicate; loss is not corrected.
     Stale,
-    /// The numbers contradict each other again and again: they are not of one sender, and nobody
-    /// can tell what is missing.
+    /// The numbers contradict each other repeatedly: they are not from one sender, and the losses
+    /// are unknown.
     Doubtful {
-        /// So many were counted as lost since the first contradiction.
+        /// Losses that were counted since the first contradiction.
         not_lost: u32,
     },
-    /// The sender began again.
+    /// The sender restarted its numbering.
     Restart,
-    /// A jump that nothing confirms yet: the number is forged or damaged, or the
-    /// next datagram goes on from it.
+    /// A jump that is not confirmed yet: the number is forged or damaged, or the next datagram
+    /// continues from it.
     Implausible,
 }
 
@@ -46,20 +46,20 @@ pub struct Counts {
     pub received: u64,
     /// Numbers skipped and not arrived since.
     pub lost: u64,
-    /// Arrived after a higher number.
+    /// Datagrams that arrived after a higher number.
     pub late: u64,
     /// Datagrams that came again.
     pub duplicate: u64,
-    /// Datagrams with the number of another one.
+    /// Datagrams with the number of another datagram.
     pub unnumbered: u64,
-    /// Datagrams too old to be told from repeated ones.
+    /// Datagrams too old to tell from repeated ones.
     pub stale: u64,
-    /// Times that the numbers began again.
+    /// Number of restarts of the numbering.
     pub restarts: u64,
-    /// Of `lost`, whole ranges of numbers that passed in outages: by the rate before and
-    /// the time without, not by numbers.
+    /// Part of `lost`: whole ranges of numbers that passed in outages, estimated from the rate
+    /// before and the length of the outage.
     pub lost_estimated: u64,
-    /// Numbers missing while they contradict each other; not in `lost`.
+    /// Numbers missing while the numbers contradict each other; not in `lost`.
     pub lost_in_doubt: u64,
     /// Jumps not confirmed by the datagram after them: no evidence of loss.
     pub implausible: u64,

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the numbers of a stream are those of one sender.
+//! Judges whether the numbers of a stream come from one sender.
 //!
-//! Numbers that contradict each other again and again are of several senders in one name,
-//! or made up. Nobody can tell then which numbers are missing, so nothing counts as lost
-//! until datagrams follow each other again.
+//! Numbers that contradict each other repeatedly come from several senders with one identity, or
+//! are forged. It is then unknown which numbers are missing, so nothing counts as lost until
+//! datagrams follow each other again.
 
 use super::counts::{Counts, Outcome};
 
-/// Weight of a contradiction. A datagram in order takes a quarter away of what has gathered.
+/// Weight of a contradiction. A datagram in order reduces the accumulated weight by a quarter.
 const WEIGHT: u32 = 16;
-/// A doubt begins with four in a row, or two for each datagram in order.
+/// A doubt begins with four contradictions in a row, or two for each datagram in order.
 const DOUBT: u32 = 4 * WEIGHT;
-/// However many came, twenty datagrams in order end it.
+/// Maximum weight: twenty datagrams in order end any doubt.
 const MOST: u32 = 512;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Doubt {
     level: u32,
-    /// Counted as lost before the first of the contradictions.
+    /// Losses that were counted before the first of the contradictions.
     before: [u64; 2],
     holds: bool,
 }
 
-/// Reports counted as lost, and how many of them by estimate.
+/// Returns the reports counted as lost, and how many of them are estimated.
 pub(super) fn lost(counts: &Counts) -> [u64; 2] {
     [counts.lost, counts.lost_estimated]
 }
 
 impl Doubt {
-    /// A datagram has followed the one before.
+    /// Notes a datagram in order.
     #[inline(always)]
     pub(super) fn calm(&mut self) {
         if self.level > 0 {
@@ -37,7 +37,7 @@ impl Doubt {
         }
     }
 
-    /// Judges an outcome; `before`: [`lost`] before it.
+    /// Judges an outcome; `before` is [`lost`] before the outcome.
     pub(super) fn judge(
         &mut self,
         outcome: Outcome,
@@ -87,7 +87,7 @@ mod tests {
     use super::super::stream::{Stream, StreamConfig};
     use super::*;
 
-    /// A cheap, repeatable number.
+    /// A cheap, repeatable pseudo-random number.
     fn random(n: u64) -> u64 {
         let x = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (x ^ x >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 20
@@ -107,7 +107,7 @@ mod tests {
         let (mut number, mut now) = (0, 5_000 * MS);
         for n in 0..200_000u64 {
             now += MS / 10;
-            // Ten made up for each of the sender's own, with times around the present.
+            // Ten forged datagrams for each of the sender's own, with times around the present.
             if (50_000..150_000).contains(&n) && n % 11 > 0 {
                 let time = now + random(2 * n) % (3000 * MS) - 1500 * MS;
                 tell(stream.observe(random(2 * n + 1) as u32, Some(time)));
@@ -119,7 +119,7 @@ mod tests {
         let counts = stream.counts;
         assert!(counts.lost < 1000, "{counts:?}");
         assert_eq!(told.max(0) as u64, counts.lost, "rows tell as much");
-        // Order again: what is missing from now on counts.
+        // In order again: numbers missing from now on count.
         let before = counts.lost;
         for _ in 0..3 {
             number += 101;
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// As a flood in an exporter's name sends them: dated back by up to 1.5 s, among bursts.
+    /// Like a flood in an exporter's name: dated back by up to 1.5 s, among bursts.
     #[test]
     fn made_up_numbers_among_bursts_are_no_restart() {
         let mut stream = Stream::new(22, &StreamConfig::default());
@@ -176,7 +176,7 @@ mod tests {
         assert!(counts.lost < 10_000 && counts.restarts < 3, "{counts:?}");
     }
 
-    /// By chance, or on purpose, one made-up number confirms another.
+    /// By chance, or on purpose, one forged number confirms another.
     #[test]
     fn a_jump_that_the_sender_has_not_made_is_taken_back() {
         let mut stream = Stream::new(22, &StreamConfig::default());

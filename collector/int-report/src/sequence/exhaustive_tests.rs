@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers that wrap, held against whole numbers that do not: every pair of 8 bits,
-//! the borders of 22 and 32 bits, and every order in which a few datagrams arrive.
+//! Compares numbers that wrap with integers that do not: every pair of 8 bits, the limits of 22 and
+//! 32 bits, and every order in which a few datagrams arrive.
 use super::counts::{Counts, Outcome};
 use super::stream::{Stream, StreamConfig};
 
@@ -14,8 +14,8 @@ fn stream(bits: u8) -> Stream {
     Stream::new(bits, &config)
 }
 
-/// Expected outcome of the second of two numbers, without a clock: by its distance from the first
-/// in whole numbers, of at most half the range.
+/// Expected outcome of the second of two numbers, without a clock: by its signed distance from the
+/// first, of at most half the range.
 fn expected(bits: u8, first: u32, second: u32) -> Outcome {
     let range = 1i64 << bits;
     let mut distance = i64::from(second) - i64::from(first);
@@ -62,7 +62,7 @@ fn every_pair_of_8_bits() {
     }
 }
 
-/// Around every place where a comparison could go wrong.
+/// Returns numbers around every place where a comparison could go wrong.
 fn borders(bits: u8) -> Vec<u32> {
     let mask = u32::MAX >> (32 - bits);
     let half = 1u32 << (bits - 1);
@@ -98,8 +98,8 @@ fn every_pair_of_borders_of_22_and_32_bits() {
     }
 }
 
-/// Five datagrams, each any of 31 neighbours: lost is what lies between the first and
-/// the highest and did not come, whatever came late, twice or before the first.
+/// Five datagrams, each with any of 31 neighbouring numbers: the numbers between the first and the
+/// highest that did not come are lost, whatever came late, twice or before the first.
 #[test]
 fn every_order_of_five_datagrams() {
     const REACH: i32 = 15;

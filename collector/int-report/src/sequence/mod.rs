@@ -2,8 +2,8 @@
 //! Loss accounting by sequence number: lost, late, duplicate, restart, with
 //! wrap of the 22- or 32-bit number.
 //!
-//! The scope of a number is (exporter, node, hw_id); a datagram has one number
-//! whatever it coalesces. Loss before the number is given is invisible here.
+//! The scope of a number is (exporter, node, hw_id); a datagram has one number, however many
+//! reports it holds. Losses before numbering are invisible here.
 
 mod counts;
 mod doubt;

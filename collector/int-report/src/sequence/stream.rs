@@ -4,12 +4,11 @@
 use super::counts::{Counts, Outcome};
 use super::doubt::{Doubt, lost};
 
-/// Bounds of the judgement.
+/// Limits for judging a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamConfig {
-    /// Numbers behind the newest that are remembered; rounded up to a power of
-    /// two of at least 64. Must exceed the reordering between the receiver's
-    /// threads. Memory: one bit each.
+    /// How many numbers behind the newest are remembered; rounded up to a power of two of at least
+    /// 64. Must exceed the reordering between the receiver's threads. Memory: one bit each.
     pub window: u32,
     /// A clock that stepped back by more than this has restarted.
     pub restart_step_ns: u64,
@@ -24,29 +23,29 @@ impl Default for StreamConfig {
     }
 }
 
-/// A number that comes so often without a time is no number.
+/// A number that comes this often without a time is not a sequence number.
 const REPEATS_WITHOUT_CLOCK: u64 = 8;
-/// Numbers that a stream without a clock may be ahead: nothing tells its rate.
+/// How far ahead a number of a stream without a clock may be: its rate is unknown.
 const MAX_JUMP_WITHOUT_CLOCK: u32 = 65_536;
-/// "Goes on from it": at most this far.
+/// A datagram continues from a number if it is at most this far ahead.
 const MAX_SUCCESSION: u32 = 64;
-/// A number within so many of the one before a jump says that there was none.
+/// A number this close to the number before a jump shows that there was no jump.
 const MAX_RETURN: u32 = 16_384;
-/// A confirmed jump onto a number below this is a restart, not loss, when no
-/// clock says better.
+/// A confirmed jump onto a number below this is a restart, not loss, unless a clock shows
+/// otherwise.
 const RESTART_FIRST: u32 = 1_024;
 /// A jump that would need more than this many times the rate before it is not
 /// explained by that rate.
 const MAX_RATE_RATIO: f64 = 64.0;
-/// Nor is it loss when it would need more than this many times the rate after it.
+/// Nor is a jump loss if it would need more than this many times the rate after it.
 const MAX_BURST_RATIO: f64 = 4.0;
 
-/// Over so long the rate is taken by which an outage is counted: bursts are none.
+/// Time over which the rate for counting an outage is measured, so that bursts do not matter.
 const PACE_NS: u64 = 1_000_000_000;
-/// Fewer bits wrap within that.
+/// Numbers of fewer bits wrap within that time.
 const PACED_BITS: u32 = 22;
 
-/// How many numbers pass in a time, over the last whole [`PACE_NS`].
+/// Rate of the numbers over the last whole [`PACE_NS`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     /// Number and time at which the measurement began, and when it ends.
@@ -79,30 +78,30 @@ impl Pace {
 struct Jump {
     sequence: u32,
     time_ns: Option<u64>,
-    /// Datagrams received that had a number, with it.
+    /// Number of numbered datagrams received, including the jump.
     received: u64,
 }
 
-/// The number that comes again and again, if one does: a part of the senders does not number.
+/// The number that recurs, if any: some of the senders do not number their datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repeated {
     sequence: u32,
-    /// Of the datagram that had it last.
+    /// Time of the last datagram that had it.
     time_ns: Option<u64>,
-    /// Datagrams that had it.
+    /// Number of datagrams that had it.
     times: u64,
-    /// [`Repeated::HOLD`] for each of them, less others that were not the next.
+    /// [`Repeated::HOLD`] for each of them, minus other datagrams that were not the next.
     weight: u64,
-    /// It stands for no number.
+    /// Whether it is a constant and not a sequence number.
     is_constant: bool,
 }
 
 impl Repeated {
-    /// Others that a repetition outweighs.
+    /// Number of other datagrams that a repetition outweighs.
     const HOLD: u64 = 16;
 
-    /// True of a datagram, not the next but so far ahead, with a number that stands for
-    /// none.
+    /// Takes a datagram that is not the next, with its distance ahead; returns whether its number
+    /// is a constant.
     fn observe(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> bool {
         if self.sequence != sequence || self.weight == 0 {
             if (1..=MAX_SUCCESSION).contains(&ahead) {
@@ -122,7 +121,7 @@ impl Repeated {
         }
         self.times += 1;
         self.weight += Self::HOLD;
-        // One that comes again says the same.
+        // A datagram that comes again has the same time.
         let is_another = match (time_ns, self.time_ns) {
             (Some(now), Some(then)) => now != then,
             _ => self.times > REPEATS_WITHOUT_CLOCK,
@@ -140,7 +139,7 @@ pub struct Stream {
     pub counts: Counts,
     /// Bit n % window: number n (within the window) has arrived.
     seen: Box<[u64]>,
-    /// Places in `seen`, a power of two.
+    /// Number of places in `seen`, a power of two.
     window: u32,
     mask: u32,
     half: u32,
@@ -152,7 +151,7 @@ pub struct Stream {
     newest_ns: Option<u64>,
     /// Time of the datagram with the highest number.
     highest_ns: Option<u64>,
-    /// Smoothed distance of datagrams, for judging silences.
+    /// Smoothed time between datagrams, for judging silences.
     interval_ns: f64,
     /// A silence in which half the range of numbers would have passed.
     longest_ns: f64,
@@ -161,21 +160,21 @@ pub struct Stream {
     pace: Pace,
     restart_step_ns: u64,
     jump: Option<Jump>,
-    /// The number before the last jump that was believed, and how many it counted as lost.
+    /// The number before the last jump that was accepted, and how many losses it counted.
     jumped: Option<(u32, u64)>,
     repeated: Repeated,
     doubt: Doubt,
-    /// A number among others stands for none, and no times tell it from them: no number of
-    /// this stream says anything of loss.
+    /// Whether a constant cannot be told from the numbers because there are no times: then no
+    /// number of this stream shows any loss.
     is_untold: bool,
     /// The first number, and how many are missing between it and the next, if any are.
     first_gap: Option<(u32, u32)>,
-    /// The number behind the last gap, and how many are missing in it.
+    /// The number after the last gap, and how many are missing in it.
     last_gap: Option<(u32, u32)>,
 }
 
 impl Stream {
-    /// `sequence_bits`: 22 in v2.0, 32 before (clamped to 8..=32).
+    /// Creates a stream; `sequence_bits` is 22 in v2.0, 32 before (clamped to 8..=32).
     #[must_use]
     pub fn new(sequence_bits: u8, config: &StreamConfig) -> Self {
         let bits = u32::from(sequence_bits).clamp(8, 32);
@@ -200,8 +199,8 @@ impl Stream {
         }
     }
 
-    /// Accounts for one datagram. `time_ns`: the node's unwrapped time of it,
-    /// which tells a restart (clock back) from loss; `None` when unknown.
+    /// Accounts for one datagram. `time_ns` is its unwrapped node time, which tells a restart
+    /// (clock back) from loss; `None` if unknown.
     #[inline(always)]
     pub fn observe(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         let sequence = sequence & self.mask;
@@ -225,13 +224,13 @@ impl Stream {
         self.doubt.judge(outcome, before, &mut self.counts)
     }
 
-    /// The node's clock is another one from the next datagram on: a number that came
-    /// before is none that came again.
+    /// Notes that the node's clock restarts with the next datagram: a number that came before is
+    /// then no duplicate.
     pub fn clock_restarted(&mut self) {
         self.started = false;
     }
 
-    /// The first of the stream, or of another clock.
+    /// Takes the first datagram of the stream, or of a restarted clock.
     #[inline(never)]
     fn first(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         if self.counts.received == 1 {
@@ -251,7 +250,7 @@ impl Stream {
         self.ahead(ahead, sequence, time_ns)
     }
 
-    /// One that is not the next.
+    /// Takes a datagram that is not the next.
     #[inline(never)]
     fn observe_any(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
         let is_constant = self.repeated.observe(sequence, ahead, time_ns);
@@ -271,9 +270,9 @@ impl Stream {
             return Outcome::First;
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
-        // A longer jump, or one that the rate cannot explain, is believed once the next
-        // datagram goes on from it. One that was forged or damaged all the same is
-        // taken back: the numbers it skipped still come, and lie within the window.
+        // A longer jump, or one that the rate cannot explain, is accepted once the next datagram
+        // continues from it. If it was forged or damaged all the same, it is taken back: the
+        // numbers it skipped still come, and lie within the window.
         if ahead != 0 && ahead <= self.window / 2 && self.is_possible(ahead, time_ns) {
             self.ahead(ahead, sequence, time_ns)
         } else if behind < self.window && !self.has_wrapped(time_ns) {
@@ -286,12 +285,12 @@ impl Stream {
         }
     }
 
-    /// True if only numbers that stand for none came.
+    /// Whether only a constant has come so far.
     fn has_no_number(&self) -> bool {
         self.span == 1 && self.repeated.is_constant && self.repeated.sequence == self.highest
     }
 
-    /// Nothing that was counted as lost is known to be.
+    /// Takes back all losses and counts no more: none of them is known.
     fn give_up(&mut self) -> Outcome {
         self.is_untold = true;
         let not_lost = std::mem::take(&mut self.counts.lost);
@@ -300,8 +299,8 @@ impl Stream {
         }
     }
 
-    /// Takes back the loss behind a first number, or before one that was far ahead, which has
-    /// turned out to be none.
+    /// Takes back the losses after a first number, or before a number far ahead, that has turned
+    /// out to be a constant.
     fn take_back(&mut self, sequence: u32) -> u32 {
         let mut lost = 0;
         for gap in [&mut self.first_gap, &mut self.last_gap] {
@@ -310,7 +309,7 @@ impl Stream {
             }
         }
         if sequence == self.highest {
-            // The next one begins.
+            // The next number begins the stream.
             self.span = 1;
         }
         let lost = u32::try_from(self.counts.lost).map_or(lost, |all| all.min(lost));
@@ -318,7 +317,7 @@ impl Stream {
         lost
     }
 
-    /// Datagrams with a number of their own.
+    /// Number of datagrams with a number of their own.
     fn numbered(&self) -> u64 {
         self.counts.received - self.counts.unnumbered
     }
@@ -341,7 +340,7 @@ impl Stream {
         let returns = self.returns(sequence);
         let refuted = self.jumped.take_if(|_| returns);
         self.begin(sequence, time_ns);
-        // The sender goes on where it was before: it has not jumped.
+        // The sender continues from before the jump: it has not jumped.
         let Some((_, lost)) = refuted else {
             return Outcome::Restart;
         };
@@ -352,7 +351,7 @@ impl Stream {
         }
     }
 
-    /// Whether a number is near the one before the last jump.
+    /// Whether a number is near the number before the last jump.
     fn returns(&self, sequence: u32) -> bool {
         let apart = |from: u32| sequence.wrapping_sub(from).wrapping_add(MAX_RETURN) & self.mask;
         (self.jumped).is_some_and(|(from, _)| apart(from) <= 2 * MAX_RETURN)
@@ -376,7 +375,7 @@ impl Stream {
         }
     }
 
-    /// So many are missing before a number.
+    /// Counts `lost` numbers missing before a number.
     fn lose(&mut self, lost: u32, sequence: u32) {
         if lost > 0 {
             self.counts.lost += u64::from(lost);
@@ -387,8 +386,8 @@ impl Stream {
         }
     }
 
-    /// Far ahead, or more than half the range behind: loss, a restart, or a
-    /// number that says nothing.
+    /// Judges a number far ahead, or more than half the range behind: loss, a restart, or a number
+    /// that means nothing.
     fn jump(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
         let goes_on = |jump: &Jump| {
             let step = sequence.wrapping_sub(jump.sequence) & self.mask;
@@ -414,7 +413,7 @@ impl Stream {
         let wrapped = self.wrapped(ahead, time_ns);
         self.counts.lost += wrapped;
         self.counts.lost_estimated += wrapped;
-        // The one before has come, so it is not lost.
+        // The datagram before has come, so it is not lost.
         let lost = ahead.saturating_sub(2);
         self.jumped = Some((self.highest, u64::from(lost) + wrapped));
         self.lose(lost, first.sequence);
@@ -430,7 +429,7 @@ impl Stream {
         }
     }
 
-    /// Numbers that would have passed since the newest datagram, at the pace before.
+    /// How many numbers would have passed since the newest datagram, at the pace before.
     fn expected(&self, time_ns: Option<u64>) -> f64 {
         let (Some(now), Some(newest)) = (time_ns, self.newest_ns) else {
             return 0.0;
@@ -438,21 +437,21 @@ impl Stream {
         now.saturating_sub(newest) as f64 * self.pace.per_ns
     }
 
-    /// True where more than half the range of numbers would have passed: one just behind the
-    /// newest is of another round.
+    /// Whether more than half the range of numbers would have passed: a number just behind the
+    /// newest is then of another round.
     fn has_wrapped(&self, time_ns: Option<u64>) -> bool {
         self.expected(time_ns) > self.half_range
     }
 
-    /// Whole ranges of numbers that passed unseen before a confirmed jump. A number close
-    /// ahead makes none: after a pause without traffic, it goes on where it was.
+    /// Size of the whole ranges of numbers that passed unseen before a confirmed jump. A number
+    /// close ahead shows none: after a pause without traffic, the numbering continues.
     fn wrapped(&self, ahead: u32, time_ns: Option<u64>) -> u64 {
         let rounds = (self.expected(time_ns) - f64::from(ahead)) / (2.0 * self.half_range);
         (rounds.round().max(0.0) as u64).saturating_mul(u64::from(self.mask) + 1)
     }
 
-    /// Whether so many numbers can have passed since the newest datagram. After a
-    /// first one, no rate is known that could explain many.
+    /// Whether `ahead` numbers can have passed since the newest datagram. After a first datagram,
+    /// no rate is known that could explain many.
     fn is_possible(&self, ahead: u32, time_ns: Option<u64>) -> bool {
         let (Some(now), Some(newest)) = (time_ns, self.newest_ns) else {
             return self.newest_ns.is_none() || ahead <= MAX_SUCCESSION;
@@ -460,16 +459,16 @@ impl Stream {
         ahead <= MAX_SUCCESSION || self.explains(ahead, now.saturating_sub(newest))
     }
 
-    /// Whether the rate so far explains so many numbers in that time.
+    /// Whether the rate so far explains `ahead` numbers in that time.
     fn explains(&self, ahead: u32, elapsed_ns: u64) -> bool {
         self.interval_ns > 0.0
             && f64::from(ahead) <= MAX_RATE_RATIO * (1.0 + elapsed_ns as f64 / self.interval_ns)
     }
 
-    /// Whether a confirmed jump is a new numbering: neither the rate before it nor
-    /// that of the two datagrams after it, `step` numbers apart, explains the loss of
-    /// all that was skipped. A forged or damaged number that another confirms by
-    /// chance would else count as up to half the range of losses.
+    /// Whether a confirmed jump is a new numbering: neither the rate before it nor that of the two
+    /// datagrams after it, `step` numbers apart, explains the loss of all numbers skipped.
+    /// Otherwise, a forged or damaged number that another confirms by chance would count as up to
+    /// half the range of losses.
     fn begins_anew(&self, first: &Jump, step: u32, ahead: u32, time_ns: Option<u64>) -> bool {
         let low = first.sequence < RESTART_FIRST;
         let (Some(now), Some(then), Some(newest)) = (time_ns, first.time_ns, self.newest_ns) else {
@@ -484,8 +483,8 @@ impl Stream {
         low && ahead >= self.half || !explained
     }
 
-    /// Whether a datagram with the highest number is another one than that: one that comes
-    /// again says the same.
+    /// Whether a datagram with the highest number is a different one: a datagram that comes again
+    /// has the same time.
     fn is_another(&self, time_ns: Option<u64>) -> bool {
         let only_number = self.span == 1;
         match (time_ns, self.highest_ns) {
@@ -510,8 +509,8 @@ impl Stream {
         Outcome::Late
     }
 
-    /// More than the window behind: whether the datagram is an old one. The clock
-    /// decides if there is one.
+    /// Whether a datagram more than the window behind is an old one. The clock decides, if there is
+    /// one.
     fn is_old(&self, sequence: u32, time_ns: Option<u64>) -> bool {
         match (time_ns, self.newest_ns) {
             (Some(now), Some(newest)) => now <= newest,
@@ -519,8 +518,8 @@ impl Stream {
         }
     }
 
-    /// Makes `sequence`, the next one, the highest: what leaves the window has
-    /// its place.
+    /// Makes `sequence`, the next number, the highest: it takes the place of the number that leaves
+    /// the window.
     #[inline(always)]
     fn next(&mut self, sequence: u32) {
         self.highest = sequence;
@@ -530,7 +529,7 @@ impl Stream {
         self.mark(sequence);
     }
 
-    /// Makes `sequence` the highest and forgets what leaves the window.
+    /// Makes `sequence` the highest and forgets the numbers that leave the window.
     fn advance(&mut self, sequence: u32, ahead: u32) {
         if ahead >= self.window {
             self.seen.fill(0);
@@ -559,7 +558,7 @@ impl Stream {
         if now >= self.pace.until_ns {
             self.pace.measure(self.highest, self.mask, now);
         }
-        // Signed, as processors convert at once; 292 years.
+        // Signed, because processors convert that in one instruction; 292 years.
         let elapsed = elapsed.min(i64::MAX as u64) as i64 as f64;
         if elapsed > self.longest_ns && self.interval_ns > 0.0 {
             return;

@@ -51,7 +51,7 @@ fn later_arrivals_from_before_the_first_are_not_credited() {
     assert_eq!((counts.lost, counts.late, counts.duplicate), (1, 2, 1));
 }
 
-/// Its time is near the old one, so that only who follows the clock can tell.
+/// The new clock's time is near the old one, so that only tracking the clock tells them apart.
 #[test]
 fn numbers_of_another_clock_came_never_before() {
     const S: u64 = 1_000_000_000;
@@ -65,7 +65,7 @@ fn numbers_of_another_clock_came_never_before() {
     assert_eq!((s.counts.restarts, s.counts.duplicate), (1, 0));
 }
 
-/// A silence so long that the clock is not believed at once is no new numbering.
+/// A silence after which the clock is not believed at once does not begin a new numbering.
 #[test]
 fn numbers_that_go_on_under_another_clock_are_counted() {
     const S: u64 = 1_000_000_000;
@@ -77,7 +77,7 @@ fn numbers_that_go_on_under_another_clock_are_counted() {
     assert_eq!(s.counts.restarts, 0);
 }
 
-/// Also those that were skipped, if the rate before explains them.
+/// Skipped numbers are also counted, if the rate before explains them.
 #[test]
 fn numbers_lost_in_a_long_silence_under_another_clock_are_counted() {
     const MS: u64 = 1_000_000;
@@ -141,7 +141,7 @@ fn a_clock_that_restarted_is_a_restart_even_within_the_window() {
     for n in 1..=50u32 {
         s.observe(n, Some(10_000_000_000 + u64::from(n)));
     }
-    // One datagram alone says nothing of the clock.
+    // One datagram alone shows nothing about the clock.
     assert_eq!(s.clone().observe(1, Some(1_000)), Outcome::Duplicate);
     s.clock_restarted();
     assert_eq!(s.observe(1, Some(1_000)), Outcome::Restart);
@@ -202,8 +202,8 @@ fn a_new_numbering_at_an_impossible_rate_is_no_loss() {
 
 #[test]
 fn a_stream_that_begins_with_a_damaged_number_counts_no_losses_from_it() {
-    // The bits above the low sixteen are damaged, as are those that name the stream:
-    // it has no honest number at all, and now and then one confirms another.
+    // The bits above the low sixteen are damaged, as are those that name the stream: it has no
+    // genuine number at all, and now and then one confirms another.
     let mut s = stream(22);
     let mut random = 6u64;
     for n in 0..20_000u32 {
@@ -216,7 +216,7 @@ fn a_stream_that_begins_with_a_damaged_number_counts_no_losses_from_it() {
     let counts = s.counts;
     assert!(counts.restarts > 100, "{counts:?}");
     assert!(counts.lost < 20_000, "{counts:?}");
-    // Then a sender whose numbers say something is believed at once.
+    // Then a sender with meaningful numbers is believed at once.
     for n in 3_000_000..3_000_100u32 {
         s.observe(n, Some(4_000_000_000 + u64::from(n) * 100));
     }
@@ -236,7 +236,7 @@ fn a_number_without_a_time_in_a_stream_with_times_explains_no_losses() {
     assert_eq!((s.counts.lost, s.counts.restarts), (0, 1));
 }
 
-/// Counted by the rate before: 60 s at 100 000/s and 8 s at 800 000/s among them.
+/// Losses are counted by the rate before: 60 s at 100 000/s and 8 s at 800 000/s among them.
 #[test]
 fn an_outage_of_any_length_is_counted() {
     const RANGE: u64 = 1 << 22;
@@ -270,7 +270,7 @@ fn an_outage_of_any_length_is_counted() {
     }
 }
 
-/// Also one behind which the numbers come out just behind those before.
+/// Also in an outage after which the numbers are just behind the earlier ones.
 #[test]
 fn numbers_of_another_round_are_no_late_ones() {
     let mut s = stream(22);
@@ -310,7 +310,7 @@ fn a_pause_without_traffic_is_no_outage() {
 struct Fate {
     lost: bool,
     duplicated: bool,
-    /// Positions by which it is delayed.
+    /// Number of positions by which it is delayed.
     delay: usize,
     duplicate_delay: usize,
 }
@@ -391,8 +391,8 @@ proptest! {
     }
 }
 
-/// The place where numbers wrap makes no difference: every first number, and every two after it, of
-/// a range small enough to try them all; then the borders of 22 and 32 bits.
+/// The place where numbers wrap makes no difference: first numbers of 8 bits with every two numbers
+/// after them; then the limits of 22 and 32 bits.
 #[test]
 fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
     let config = StreamConfig {
@@ -413,7 +413,7 @@ fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
             }
         }
     }
-    // Low numbers are what a restart begins with: far from there.
+    // A restart begins with low numbers: far from there.
     let steps = [
         1, 2, 31, 32, 33, 63, 64, 65, 8_191, 8_192, 8_193, 65_535, 65_537,
     ];
@@ -452,11 +452,11 @@ fn a_number_that_never_changes_is_none() {
         (counts.unnumbered, counts.duplicate, counts.lost),
         (4, 1, 0)
     );
-    // Without a time, it shows by its being the only one.
+    // Without a time, it shows because it is the only number.
     let mut s = stream(32);
     let outcomes: Vec<_> = (0..11).map(|_| s.observe(0, None)).collect();
     assert_eq!(outcomes[8..], [Outcome::Duplicate, UNNUMBERED, UNNUMBERED]);
-    // Of who numbers, the last one may come again.
+    // If the sender numbers, its last datagram may come again.
     let mut s = stream(32);
     for n in 0..10 {
         s.observe(n, Some(u64::from(n) * 10));
@@ -466,7 +466,7 @@ fn a_number_that_never_changes_is_none() {
 }
 
 proptest! {
-    /// Two senders in one stream: one numbers and loses some, one has always one number.
+    /// Two senders in one stream: one numbers and loses some, the other always has the same number.
     #[test]
     fn what_is_not_numbered_takes_nothing_from_what_is(
         first in 0u32..40_000,
@@ -494,13 +494,13 @@ proptest! {
             }
         }
         let lost = range.map_or(0, |(from, to)| u64::from(to - from) + 1 - seen);
-        // Near each other they may be mistaken for each other, until it shows. Without a
-        // clock it shows late, and nothing is told from then on.
+        // Numbers near the constant may be mistaken for it, until it shows. Without a clock it
+        // shows late, and nothing is counted from then on.
         let is_far = range.is_none_or(|(from, to)| constant + 16_384 < from || to + 16_384 < constant);
         let is_sure = timed || s.counts.unnumbered > 0;
         let most = if timed { lost + 2 } else { lost };
         prop_assert!(!is_sure || s.counts.lost <= most, "{:?}, lost {lost}", s.counts);
-        // All before the second of both is not known.
+        // Losses before the second datagram of both are unknown.
         let is_exact = (lost.saturating_sub(2)..=lost).contains(&s.counts.lost);
         prop_assert!(!timed || !is_far || is_exact, "{:?}, lost {lost}", s.counts);
         let doubled = constants - kept;

@@ -11,19 +11,18 @@ use super::stream::{Stream, StreamConfig};
 /// Scope of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamKey {
-    /// Address that the datagrams come from.
+    /// Source address of the datagrams.
     pub exporter: IpAddr,
-    /// Node that they are of.
+    /// Node that the datagrams are of.
     pub node_id: u32,
     /// Part of the node.
     pub hw_id: u8,
-    /// A node that changes its report version starts a new numbering.
+    /// Width of the number: a node that changes its report version starts a new numbering.
     pub sequence_bits: u8,
 }
 
-/// Streams by key. When full, an unknown stream takes the place of one that has been silent while
-/// many others came; else it is refused and counted: a sender that invents streams cannot push out
-/// those that speak.
+/// Streams by key. When full, an unknown stream replaces one that has been silent while many others
+/// came; otherwise it is refused and counted. A sender of forged streams cannot evict active ones.
 #[derive(Debug, Default)]
 pub struct StreamTable {
     config: StreamConfig,
@@ -31,25 +30,25 @@ pub struct StreamTable {
     index: HashMap<StreamKey, usize, BuildHasherDefault<DefaultHasher>>,
     streams: Vec<(StreamKey, Stream)>,
     last: usize,
-    /// Datagrams not accounted for because the table was full.
+    /// Number of datagrams not accounted for because the table was full.
     pub refused: u64,
     eviction: Eviction,
 }
 
-/// Second chance: a hand goes round, one place for each stream without one. What
-/// has received nothing since the hand came by is given up.
+/// Second-chance eviction: a hand moves one place for each stream that finds no room. A stream that
+/// has received nothing since the hand's last visit is evicted.
 #[derive(Debug, Default)]
 struct Eviction {
     hand: usize,
-    /// Datagrams of each stream when the hand came by; shorter than the table
-    /// until it was full once.
+    /// Datagrams of each stream at the hand's last visit; shorter than the table until it was full
+    /// once.
     received: Vec<u64>,
-    /// Totals of the streams given up.
+    /// Totals of the evicted streams.
     gone: Counts,
 }
 
 impl StreamTable {
-    /// An empty table with room for `max_streams`.
+    /// Creates an empty table with room for `max_streams`.
     #[must_use]
     pub fn new(config: StreamConfig, max_streams: usize) -> Self {
         Self {
@@ -59,8 +58,8 @@ impl StreamTable {
         }
     }
 
-    /// Accounts for one datagram; `None` when the table is full and the stream
-    /// unknown. `time_ns` as in [`Stream::observe`].
+    /// Accounts for one datagram; returns `None` if the table is full and the stream unknown.
+    /// `time_ns` as in [`Stream::observe`].
     #[inline(always)]
     pub fn observe(
         &mut self,
@@ -77,7 +76,7 @@ impl StreamTable {
         self.observe_other(key, sequence, time_ns)
     }
 
-    /// The clock of a node restarted. See [`Stream::clock_restarted`].
+    /// Notes that the clock of a node restarted. See [`Stream::clock_restarted`].
     #[cold]
     pub fn clock_restarted(&mut self, node_id: u32) {
         for (key, stream) in &mut self.streams {
@@ -122,7 +121,7 @@ impl StreamTable {
         Some(position)
     }
 
-    /// Moves the hand by one place; that place if its stream is silent.
+    /// Moves the hand by one place; returns that place if its stream is silent.
     fn silent(&mut self) -> Option<usize> {
         let hand = self.eviction.hand % self.streams.len().max(1);
         self.eviction.hand = hand + 1;
@@ -133,12 +132,12 @@ impl StreamTable {
         }
         let seen = self.eviction.received.get_mut(hand)?;
         let silent = *seen == received;
-        // Of its successor, nothing has been seen yet.
+        // Nothing of its successor has been seen yet.
         *seen = if silent { 0 } else { received };
         silent.then_some(hand)
     }
 
-    /// Sum over all streams, also those given up.
+    /// Returns the sum over all streams, including evicted ones.
     #[must_use]
     pub fn total(&self) -> Counts {
         let mut total = self.eviction.gone;
@@ -195,7 +194,7 @@ mod tests {
                 assert_eq!(outcome, Some(Outcome::InOrder), "{n}");
             }
             received += 1;
-            // Ten invented streams for each datagram of the real one.
+            // Ten forged streams for each datagram of the real one.
             for invented in 0..10 {
                 let taken = table.observe(key(1_000 + n * 10 + invented, 0), 7, None);
                 received += u64::from(taken.is_some());

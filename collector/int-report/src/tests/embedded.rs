@@ -164,13 +164,13 @@ fn ports_and_headers_that_mark_the_packet_are_taken_off() {
     );
 }
 
-/// A stack as its version writes it.
+/// A stack as its version encodes it.
 #[derive(Clone, Debug)]
 struct Written {
     version: u8,
     bits: u16,
     hops: usize,
-    /// A VLAN tag, TCP options, IPv6.
+    /// Whether the packet has a VLAN tag, TCP options, IPv6.
     shape: (bool, bool, bool),
 }
 
@@ -180,7 +180,7 @@ impl Written {
         (self.bits.count_ones() + (self.bits & wide).count_ones()) as usize
     }
 
-    /// Words of a hop; the `n`th tells its place.
+    /// Words of a hop; the `n`th shows its place.
     fn hop(&self, hop: usize) -> impl Iterator<Item = u32> + '_ {
         (0..self.words()).map(move |n| (hop * 64 + n) as u32 + 1)
     }
@@ -323,12 +323,12 @@ proptest! {
     }
 }
 
-/// Headers of version 2.x for one hop without more than its node and its queue, then two hops.
+/// Headers of version 2.x for hops with node and queue only, then two hops.
 const MD2: &str = "20000209 90000000 00000000 00000008 02000005 00000007 02000006";
 /// Headers and hops of version 1.0.
 const MD1: &str = "10000209 90000000 00000008 02000005 00000007 02000006";
 
-/// A packet in a tunnel: `header` from behind the outer IPv4 header on.
+/// A packet in a tunnel; `header` has the bytes after the outer IPv4 header.
 fn in_tunnel(protocol: u8, header: &str) -> Vec<u8> {
     const INNER: &str = "45000030 00020000 40060000 0a000105 0a000206
         9c401389 00000007 00000009 50180000 00000000 0000000000000000";
@@ -365,7 +365,7 @@ fn stacks_in_headers_of_tunnels() {
             udp(4790, &format!("0c000082 00000700 01000701 {MD1}")),
             28,
         ),
-        // Another INT header stands before it.
+        // Another INT header comes before it.
         (
             "gpe 2, second",
             17,
@@ -387,7 +387,7 @@ fn stacks_in_headers_of_tunnels() {
             udp(6081, &format!("07006558 00000700 01038106 {MD1} {MACS}")),
             28,
         ),
-        // Another option stands before it.
+        // Another option comes before it.
         (
             "geneve 2, second",
             17,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bounds of the codec, tried out instead of sampled: every length of a datagram,
-//! every value of each byte, of each two bytes that decide where something lies, and
-//! every set of metadata.
+//! Tests the limits of the codec exhaustively instead of by samples: every length of a datagram,
+//! every value of each byte, of each two bytes that determine an offset, and every set of metadata.
 use super::golden::{A, B, C, INNER};
 use super::hex;
 use crate::encode::{encode, postcard};
@@ -11,8 +10,8 @@ use crate::{
     peek_header, tag,
 };
 
-/// A report of each kind, and what decides in it: places of types, lengths, bits and
-/// the lengths of the packet within.
+/// Returns a report of each kind, and the offsets of the bytes that decide: types, lengths, bits
+/// and the lengths of the inner packet.
 fn datagrams() -> Vec<(&'static str, Vec<u8>, Vec<usize>)> {
     let inner = hex(INNER);
     let forwarded = encode(&[postcard(10, 77, (2, 1), &inner)]).unwrap();
@@ -90,7 +89,7 @@ fn datagrams() -> Vec<(&'static str, Vec<u8>, Vec<usize>)> {
     ]
 }
 
-/// Checks any datagram: nothing panics, each packet lies within it and behind the one before, and
+/// Checks any datagram: nothing panics, each packet lies within it and after the one before, and
 /// all other readers read the same.
 fn sound(payload: &[u8]) {
     let start = payload.as_ptr() as usize;
@@ -165,8 +164,8 @@ fn every_pair_of_deciding_bytes() {
     }
 }
 
-/// Ends of reports of these lengths, by the specification's words: 4 bytes and `length` words; 0xff
-/// and lengths below a word go to the end.
+/// Returns the ends of reports of these lengths, by the specification: 4 bytes and `length` words;
+/// 0xff and lengths below a word go to the end.
 fn ends(payload: &[u8]) -> Result<Vec<usize>, DecodeError> {
     let (mut ends, mut offset) = (Vec::new(), 8);
     while payload.len() - offset >= 4 {
@@ -190,7 +189,7 @@ fn ends(payload: &[u8]) -> Result<Vec<usize>, DecodeError> {
 #[test]
 fn every_length_of_two_reports_and_of_what_follows_them() {
     for behind in 0..12 {
-        // Packets without metadata; the third report is what is left.
+        // Packets without metadata; the third report takes the rest.
         let mut payload = hex("20000001 00000001");
         payload.resize(8 + 4 * 40 + behind, 0x20);
         for first in 0..=u8::MAX {
@@ -227,7 +226,7 @@ fn word(n: usize) -> u32 {
     0x0102_0300 * (n as u32 % 20 + 1) + n as u32
 }
 
-/// Report with these items, each at the place that those before it leave.
+/// Returns the report with these items, each at the offset after the items before it.
 fn expected(bits: u16, domain_bits: u16) -> (Report<'static>, usize) {
     let mut at = 0;
     let mut place = |present: bool, words: usize| {
@@ -318,7 +317,7 @@ fn every_set_of_metadata() {
 /// Whether bytes that count upwards begin a packet: Ethernet, IPv4, IPv6.
 fn begins_well(packet: &[u8], kind: usize) -> bool {
     match (kind, packet.first()) {
-        // An EtherType, or a length, which is of nothing that is known.
+        // An EtherType, or a length, which belongs to no known protocol.
         (0, _) => packet.get(12).is_none_or(|&b| b >= 6) || packet.len() < 14,
         (1, Some(first)) => (0x45..=0x4f).contains(first),
         (2, Some(first)) => first >> 4 == 6,
@@ -326,7 +325,7 @@ fn begins_well(packet: &[u8], kind: usize) -> bool {
     }
 }
 
-/// Version 1 has all that decides in 20 bits; version 0.5 in 12.
+/// All that decides is in 20 bits in version 1, and in 12 in version 0.5.
 #[test]
 fn every_head_of_the_old_versions_at_every_length() {
     let mut payload: Vec<u8> = (0..72).collect();
@@ -355,7 +354,7 @@ fn every_head_of_the_old_versions_at_every_length() {
         }
     }
     let fixed_bytes = [12, 24, 28, 36, 16];
-    // Reserved, behind the reason of a drop.
+    // Reserved, after the reason of a drop.
     payload[22..24].fill(0);
     for head in 0..1u32 << 12 {
         payload[..4].copy_from_slice(&(head << 16).to_be_bytes());

@@ -67,7 +67,7 @@ fn ipv4_fragments() {
         (later.src_port, later.tcp_seq, later.payload_bytes),
         (0, 0, 1480)
     );
-    // Don't-fragment alone is none.
+    // Don't-fragment alone is no fragment.
     let whole = parse(
         InnerKind::Ipv4,
         &format!("450005dc 00004000 40060000 0a000001 0a000002 {TCP}"),
@@ -203,8 +203,8 @@ fn impossible_lengths_and_versions() {
     assert_eq!(parse(InnerKind::Opaque, "00"), Err(InnerError::NotAPacket));
 }
 
-/// Labels, sessions and tunnels, as a report cuts them: flow and payload are of the packet
-/// within, the length on the wire is of the packet that goes over it.
+/// Labels, sessions and tunnels, as a report cuts them: flow and payload are of the inner packet,
+/// the length on the wire is of the outer packet.
 #[test]
 fn what_is_within() {
     let tcp = format!("450005dc 00004000 40060000 0a000001 0a000002 {TCP}");
@@ -258,7 +258,7 @@ fn what_is_within() {
             "{text}"
         );
     }
-    // Cut before the packet within: the tunnel itself.
+    // Cut before the inner packet: the outer packet.
     let cut = parse(
         InnerKind::Ipv4,
         &format!("{} 08000000 00000700 {macs}", udp("12b5")),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An encoder of versions 1.0 and 0.5, which the decoders are held against: one report
-//! per datagram, 32-bit times.
+//! An encoder of versions 1.0 and 0.5 to test the decoders against: one report per datagram, 32-bit
+//! times.
 
 use crate::domain;
 use crate::encode::{EncodeError, port_word, unsupported};
@@ -52,7 +52,7 @@ fn time32(timestamp: Option<u64>) -> Result<Option<u32>, EncodeError> {
         .transpose()
 }
 
-/// One report in version 1.0.
+/// Encodes one report in version 1.0.
 pub(super) fn v1(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
     let ingress_ts = check_old(report)?;
     let next_protocol = match report.inner.kind {
@@ -99,7 +99,7 @@ pub(super) fn v1(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// One report in version 0.5.
+/// Encodes one report in version 0.5.
 pub(super) fn v0_5(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
     let ingress_ts = check_old(report)?;
     if report.inner.kind != InnerKind::Ethernet {
@@ -143,7 +143,7 @@ pub(super) fn v0_5(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
     Ok(out)
 }
 
-/// True when the report has any of them: versions before 2.0 have no place for them.
+/// Whether the report has Tidemark's metadata, for which versions before 2.0 have no place.
 fn has_domain(report: &Report<'_>) -> bool {
     domain::write(&mut Vec::new(), report) != 0
 }

@@ -131,7 +131,7 @@ fn v0_5_drop() {
 fn v0_5_without_a_body_and_with_extensions() {
     let bare = hex("00200001 00000002 00000003 aabb");
     assert_eq!(all(&bare).unwrap()[0].inner.packet, [0xaa, 0xbb]);
-    // Without a flag and without a packet, nothing says that it is a report.
+    // Without a flag and without a packet, nothing shows that it is a report.
     let other = hex("00000001 00000002 00000003 aabb");
     assert!(matches!(all(&other), Err(DecodeError::NotAReport { .. })));
     let sink = hex("04000001 00000002 00000003 0000004d 45");
@@ -210,7 +210,7 @@ fn the_header_alone_can_be_read() {
     assert_eq!(peek_header(&[0x20, 0, 0]), None);
 }
 
-/// First bytes of what comes to ports that reports are waited for on, too.
+/// First bytes of other protocols' datagrams that also come to the ports of reports.
 #[test]
 fn other_protocols_are_no_reports() {
     let others = [

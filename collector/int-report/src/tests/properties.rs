@@ -57,7 +57,7 @@ fn kind() -> impl Strategy<Value = InnerKind> {
     ]
 }
 
-/// Bytes that begin as a packet of a kind does.
+/// Makes bytes begin as a packet of a kind does.
 fn packet_of(kind: InnerKind, mut bytes: Vec<u8>) -> Vec<u8> {
     let (at, begin): (usize, &[u8]) = match kind {
         InnerKind::Ethernet => (12, &[0x88, 0xb5]),
@@ -85,7 +85,7 @@ proptest! {
             .iter()
             .enumerate()
             .map(|(index, (report, kind, packet))| {
-                // Packets that others follow are padded: use whole words there.
+                // Packets before the last are padded: use whole words there.
                 let end = if index + 1 == reports.len() { packet.len() } else { packet.len() / 4 * 4 };
                 Report {
                     hw_id,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The report as the P4 programs write it (p4src/build/report_layout.json, made
-//! from the compiled program) against this codec, bit by bit.
+//! Compares the report as the P4 programs write it (p4src/build/report_layout.json, made from the
+//! compiled program) with this codec, bit by bit.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const LAYOUT: &str = include_str!("../../../../p4src/build/report_layout.json");
 
 type Values = BTreeMap<String, u128>;
 
-/// Names of a field's place: offset and width in bits.
+/// Returns the names of the fields, with their offset and width in bits.
 fn fields(payload: &Value) -> Vec<(String, usize, usize)> {
     let number = |f: &Value, key: &str| usize::try_from(f[key].as_u64().unwrap()).unwrap();
     payload["fields"]

@@ -6,7 +6,7 @@ use int_report::sequence::{StreamConfig, StreamKey, StreamTable};
 use int_report::{InnerKind, decode, parse_inner, peek_header};
 use test_support::golden::{GOLDEN_RUNS, Report, Run, shared_runs};
 
-/// Counts the drops too.
+/// Checks the reports of a run; returns the number of drops.
 fn every_report_decodes_and_the_losses_are_found(run: &Run) -> u64 {
     let mut streams = StreamTable::new(StreamConfig::default(), 16);
     let (mut reports, mut drops) = (0, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports that the switch programs sent in the PTF tests (ptf-tests/fixtures), on the
-//! embedded switch and on the models of Tofino 1 and 2, read by this codec and, before, by the
-//! tests' own Scapy layer: both must have read the same.
+//! Reports that the switch programs sent in the PTF tests (ptf-tests/fixtures), on the embedded
+//! switch and on the models of Tofino 1 and 2, read by this codec and by the tests' own Scapy
+//! layer, which must agree.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -77,7 +77,7 @@ fn both_codecs_read_the_same_of_tofino() {
     }
 }
 
-/// The kinds of the reports, which both have read alike.
+/// Returns the kinds of the reports, which both readers have read alike.
 fn compared(pcap: &[u8], by_scapy: &str) -> BTreeSet<Kind> {
     let lines: Vec<Value> = by_scapy
         .lines()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports with hops of several nodes, where nodes are dealt out to several pipelines.
+//! Reports with hops of several nodes, when the nodes are divided among several pipelines.
 //!
-//! Each pipeline of such a node has the datagram and takes the records of its own nodes.
-//! That of the node which sends it, and it alone, counts the report and what is lost before
-//! it; others only tell whether it came twice.
+//! Each pipeline that owns one of the nodes gets the datagram and takes its own nodes' records.
+//! Only the pipeline of the node that sent the datagram counts it and the losses before it; the
+//! other pipelines only detect duplicates.
 
 use super::time::{NodeTime, TimeError, Times};
 use crate::config::Config;
@@ -12,20 +12,20 @@ use crate::wire::Received;
 use int_report::sequence::{StreamConfig, StreamTable};
 use rustc_hash::FxHashMap;
 
-/// All that a pipeline has to know of nodes that are not its own.
+/// State that a pipeline keeps for nodes of other pipelines.
 #[derive(Debug)]
 pub(super) struct Elsewhere {
     nodes: NodeShards,
     /// Number of this pipeline.
     index: usize,
-    /// Clocks of the hops that datagrams of own nodes begin with.
+    /// Clocks of other pipelines' nodes whose hop record was first in a datagram.
     clocks: FxHashMap<u32, NodeTime>,
-    /// Of nodes that others account for.
+    /// Sequence-number streams of nodes that other pipelines account for.
     pub(super) streams: StreamTable,
 }
 
 impl Elsewhere {
-    /// `None` of the only pipeline.
+    /// Returns `None` if there is only one pipeline.
     pub(super) fn of(config: &Config, max_streams: usize) -> Option<Self> {
         let share = config.share;
         (share.of > 1).then(|| Self {
@@ -36,13 +36,13 @@ impl Elsewhere {
         })
     }
 
-    /// True of the nodes of this pipeline.
+    /// Returns whether a node belongs to this pipeline.
     #[inline]
     pub(super) fn owns(&mut self, node_id: u32) -> bool {
         self.nodes.of(node_id) == self.index
     }
 
-    /// The time at a node by its clock. Of more nodes than may be unknown there is none.
+    /// Returns a report's times by its node's clock, or an error if there are too many nodes.
     pub(super) fn times(
         &mut self,
         config: &Config,

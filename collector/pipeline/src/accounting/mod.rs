@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Accounting layer: which reports are missing, late or doubled, and when each
-//! packet was at its node.
+//! Accounting layer: finds missing, late and duplicate reports, and unwraps each packet's times at
+//! its node.
 //!
-//! Sequence numbers count datagrams per (exporter, node, hw_id). What passes
-//! this layer is a packet of a queue with unwrapped times, seen once.
+//! Sequence numbers count datagrams per (exporter, node, hw_id). A report that passes this layer is
+//! no duplicate, is about one packet of a queue, and has unwrapped times.
 
 mod elsewhere;
 mod node;
@@ -34,13 +34,12 @@ use tag_check::Verified;
 use tidemark_rows::{Absent, UNKNOWN_PORT};
 use time::TimeError;
 
-/// Nodes that reports may name without the configuration's naming them. Those
-/// that it names have a place in any case.
+/// Maximum number of nodes that the configuration does not name; those that it names do not count.
 const MAX_UNKNOWN_NODES: usize = 64;
-/// (exporter, node, hw_id) streams.
+/// Maximum number of (exporter, node, hw_id) streams.
 const MAX_STREAMS: usize = 4096;
 
-/// Egress port and queue of a report, where it does not tell them the unknown port and queue 0.
+/// Returns a report's egress port and queue; the unknown port and queue 0 if it has none.
 #[inline(always)]
 pub(crate) fn egress_queue(report: &Report<'_>) -> (u32, u8) {
     let port = report.egress_port.unwrap_or(UNKNOWN_PORT);
@@ -53,18 +52,18 @@ pub(crate) struct Packet<'a> {
     /// Index of the node.
     pub node: u16,
     pub rx_ns: u64,
-    /// Unwrapped, ns; not together with `restarted` in [`Times`]: a copy of what was
-    /// written in pieces waits for them.
+    /// Unwrapped, ns. A copy of a whole [`Times`] would wait for its fields, which are written one
+    /// by one.
     pub ingress_ns: u64,
     pub egress_ns: u64,
-    /// Which of both times is not known.
+    /// Which of the two times is unknown.
     pub absent: Absent,
     pub report: &'a Report<'a>,
     pub inner: &'a InnerPacket,
     pub hint: Option<FlowHint>,
 }
 
-/// A report that counts: not doubled, with a plausible time.
+/// A report that counts: not a duplicate, and with a plausible time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
     /// Index of the node.
@@ -72,7 +71,7 @@ pub(crate) struct Accepted {
     pub times: Times,
 }
 
-/// Nodes and their streams of sequence numbers.
+/// The nodes and their sequence-number streams.
 #[derive(Debug)]
 pub(crate) struct Accounting {
     /// All nodes seen, in the order of their indexes.
@@ -81,13 +80,13 @@ pub(crate) struct Accounting {
     /// Node of the previous report. Consecutive reports mostly come from one node.
     last: u16,
     streams: StreamTable,
-    /// Of nodes that other pipelines account for.
+    /// State for nodes that other pipelines account for.
     elsewhere: Option<Elsewhere>,
-    /// Result of the check of the datagram's tag.
+    /// Result of the tag check of the current datagram.
     verified: Result<Verified, RefusalReason>,
-    /// It was seen before.
+    /// Whether the current datagram is a duplicate.
     duplicate: bool,
-    /// It may have been seen before, and its node has a key.
+    /// Whether the current datagram may be a duplicate, and its node has a key.
     replayed: bool,
     unknown_nodes: usize,
     pub refusals: Refusals,
@@ -119,7 +118,7 @@ impl Accounting {
         self.nodes.get_mut(usize::from(node))
     }
 
-    /// Adds the totals of this layer.
+    /// Writes this layer's totals into `stats`.
     pub(crate) fn add_to(&self, stats: &mut Stats) {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
@@ -134,7 +133,7 @@ impl Accounting {
         stats.negative_delays = self.nodes.iter().map(|n| n.time.negative_delays).sum();
     }
 
-    /// Ids of the nodes whose drops no report can tell, in order.
+    /// Returns the ids of nodes whose drops no report can show, in ascending order.
     pub(crate) fn nodes_of_hops_alone(&self) -> Vec<u32> {
         let nodes = self.nodes.iter().filter(|n| n.is_hop && !n.tells_drops);
         let mut ids: Vec<u32> = nodes.map(|n| n.id).collect();
@@ -142,7 +141,7 @@ impl Accounting {
         ids
     }
 
-    /// Ids of the nodes as which two clocks speak at `now_rx_ns`, in order.
+    /// Returns the ids of nodes for which two clocks report at `now_rx_ns`, in ascending order.
     pub(crate) fn nodes_of_two_clocks(&self, now_rx_ns: u64) -> Vec<u32> {
         let heard = |n: &&Node| n.time.rival.is_heard(now_rx_ns);
         let mut ids: Vec<u32> = self.nodes.iter().filter(heard).map(|n| n.id).collect();
@@ -150,13 +149,13 @@ impl Accounting {
         ids
     }
 
-    /// The newest datagram of each node that says its runs.
+    /// Returns the newest datagram of each node whose exporter states its run.
     pub(crate) fn runs(&self) -> BTreeMap<u32, Run> {
         let newest = |n: &Node| Some((n.id, n.tag.as_ref()?.newest()?));
         self.nodes.iter().filter_map(newest).collect()
     }
 
-    /// Accounts for a report; `None` when it is counted and goes no further.
+    /// Accounts for a report; returns `None` if the report is only counted and goes no further.
     #[inline(always)]
     pub(crate) fn accept(
         &mut self,
@@ -169,7 +168,7 @@ impl Accounting {
             self.of_another(config, received);
             return None;
         }
-        // Who reports a hop answers for it.
+        // The node that reports a hop is responsible for it.
         let reporter_id = report.hop.map_or(report.node_id, |hop| hop.reporter_id);
         let index = self.known(config, reporter_id, received, stats)?;
         let node = self.nodes.get_mut(usize::from(index))?;
@@ -195,7 +194,7 @@ impl Accounting {
         };
         let begins_run = verified.begins_run && report.first_in_datagram;
         if begins_run {
-            // Its numbers are none that came before.
+            // The numbers of a new run are unrelated to the earlier ones.
             self.streams.clock_restarted(reporter_id);
         }
         let has_key = node.tag.is_some();
@@ -210,7 +209,7 @@ impl Accounting {
         if !node.configured {
             stats.reports_unconfigured_node += 1;
         }
-        // The clock of a hop is not that of who reports it.
+        // A hop's clock differs from that of the node that reports it.
         let times = match begins_run && report.node_id == reporter_id {
             true => node.time.of_new_run(report, received.rx_ns),
             false => node.time.times(report, received.rx_ns),
@@ -219,12 +218,12 @@ impl Accounting {
         stats.reports_without_time += u64::from(!has_time);
         if let Ok(times) = &times {
             if times.restarted {
-                // The report that begins a clock is no duplicate, whatever its number: layers
-                // that do not see it would go on with the old clock.
+                // The first report of a restarted clock is no duplicate, whatever its number:
+                // layers that do not see it would keep the old clock.
                 self.streams.clock_restarted(report.node_id);
                 (self.duplicate, self.replayed) = (false, false);
             }
-            // Of a hop, the tag is that of the reporter, whose time it may not have.
+            // A hop's record has the reporter's tag, but possibly not the reporter's time.
             let by_time = report.hop.is_none() && !verified.has_run;
             let tag = node.tag.as_mut().filter(|_| by_time);
             if tag.is_some_and(|tag| tag.is_replayed(report.hw_id, times)) {
@@ -263,14 +262,14 @@ impl Accounting {
         }
     }
 
-    /// True of the nodes of this pipeline.
+    /// Returns whether a node belongs to this pipeline.
     #[inline]
     pub(crate) fn owns(&mut self, node_id: u32) -> bool {
         self.elsewhere.as_mut().is_none_or(|e| e.owns(node_id))
     }
 
-    /// The record of a hop that another pipeline takes. Where a datagram begins with it, tag
-    /// and number are looked at: they are those of the records after it.
+    /// Handles the record of a hop that another pipeline takes. If the record is first in its
+    /// datagram, tag and number are checked, because later records share them.
     #[cold]
     fn of_another(&mut self, config: &Config, received: &Received<'_>) {
         let report = received.report;
@@ -281,7 +280,7 @@ impl Accounting {
             return;
         }
         (self.duplicate, self.replayed) = (false, false);
-        // Its own pipeline counts it where it is refused.
+        // If the node is refused, its own pipeline counts that.
         let Some(index) = self.index(config, reporter_id, received.rx_ns) else {
             return;
         };
@@ -311,7 +310,7 @@ impl Accounting {
         }
     }
 
-    /// Accounts for the number of a datagram; how many reports before it are found lost.
+    /// Accounts for a datagram's number; returns the change in reports known to be lost before it.
     #[inline(always)]
     fn number(
         &mut self,
@@ -323,8 +322,8 @@ impl Accounting {
     ) -> i32 {
         let report = received.report;
         let key = StreamKey {
-            // Who holds the key is one exporter, whatever its address: a recording sent
-            // again from another one is a recording.
+            // All holders of the key count as one exporter, whatever their address, so that a
+            // recording is recognised if it is sent again from another address.
             exporter: match has_key {
                 true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
                 false => *received.exporter,
@@ -334,20 +333,20 @@ impl Accounting {
             sequence_bits: report.sequence_bits,
         };
         let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
-        // Of a report of hops, another pipeline may account for the losses.
+        // For a report of hops, another pipeline may account for the losses.
         let is_counted = report.hop.is_none() || self.owns(reporter_id);
         let streams = match &mut self.elsewhere {
             Some(elsewhere) if !is_counted => &mut elsewhere.streams,
             _ => &mut self.streams,
         };
         let outcome = streams.observe(key, report.sequence, time_ns);
-        // Of a run, the tag's own number has told.
+        // In a run, the tag's own number has already detected duplicates.
         self.duplicate = outcome == Some(Outcome::Duplicate) && !verified.has_run;
         self.replayed = has_key && outcome == Some(Outcome::Stale) && !verified.has_run;
         if is_counted { lost_by(outcome) } else { 0 }
     }
 
-    /// Index of a node that may report; counts what no node of that id may.
+    /// Returns the index of a node that may report; counts the refusal if the node may not.
     #[inline(always)]
     fn known(
         &mut self,
@@ -365,7 +364,7 @@ impl Accounting {
         index
     }
 
-    /// The node's clock restarted.
+    /// Resets a node's reception times after its clock restarted.
     pub(crate) fn restart(&mut self, node: u16, rx_ns: u64) {
         if let Some(node) = self.node_mut(node) {
             node.first_rx_ns = rx_ns;
@@ -403,8 +402,8 @@ impl Accounting {
 }
 
 impl Node {
-    /// Whether a report tells of one packet at a queue: it is no summary of
-    /// losses elsewhere and no drop for another reason.
+    /// Whether a report is about one packet at a queue: neither a summary of losses elsewhere nor a
+    /// drop for another reason.
     #[inline(always)]
     pub(crate) fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
         self.last_rx_ns = self.last_rx_ns.max(packet.rx_ns);
@@ -417,8 +416,7 @@ impl Node {
             stats.summarised_drops += u64::from(drops);
             return false;
         }
-        // Reports that give no reason are taken for queue losses: v1 and v0.5 programs
-        // report nothing else.
+        // Drops without a reason count as queue losses: v1 and v0.5 programs report no other drops.
         let table = self.config.drop_codes;
         if report.dropped
             && report
@@ -432,13 +430,12 @@ impl Node {
     }
 }
 
-/// Reports found missing by a datagram.
+/// Returns the change in missing reports that a datagram reveals.
 #[inline]
 fn lost_by(outcome: Option<Outcome>) -> i32 {
     match outcome {
         Some(Outcome::Gap { lost }) => i32::try_from(lost).unwrap_or(i32::MAX),
-        // Late ones were counted as lost before, but for those from before the
-        // first report, which are few and early.
+        // Late reports were counted as lost before, except the few from before the first report.
         Some(Outcome::Late) => -1,
         Some(Outcome::Unnumbered { not_lost } | Outcome::Doubtful { not_lost }) => {
             i32::try_from(not_lost).map_or(i32::MIN, |n| -n)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One node: its clock, its units, and the losses not yet told.
+//! One node: its clock, its units, and the losses not yet reported in a row.
 
 use super::refusals::RefusalReason;
 use super::tag_check::{TagCheck, Verified};
@@ -13,24 +13,23 @@ pub(crate) struct Node {
     pub id: u32,
     pub time: NodeTime,
     pub config: NodeConfig,
-    /// The configuration names this node.
+    /// Whether the configuration names this node.
     pub configured: bool,
-    /// Reception of the first report since the clock started, and of the last.
+    /// Reception times of the first report since the clock started, and of the last report.
     pub first_rx_ns: u64,
     pub last_rx_ns: u64,
-    /// Watermark given last while the node was silent.
+    /// Last watermark given while the node was silent.
     pub idle_mark_ns: u64,
-    /// Reports of its own came, which tell of drops too.
+    /// Whether the node sent reports of its own, which also show drops.
     pub(super) tells_drops: bool,
-    /// It was a hop in the metadata of packets.
+    /// Whether the node was a hop in the metadata of packets.
     pub(super) is_hop: bool,
-    /// Reports missing, to be told with the next row; negative when missing ones
-    /// came late.
+    /// Missing reports to state in the next row; negative if reports counted as missing came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
-    /// The key that its reports must be tagged with; none takes every report.
+    /// Checks the tags of the node's reports; `None` accepts every report.
     pub(super) tag: Option<TagCheck>,
-    /// Any exporter is allowed.
+    /// Whether any exporter is allowed.
     open_to_anybody: bool,
     last_exporter: Option<IpAddr>,
     /// Port and wire overhead looked up last.
@@ -38,7 +37,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// A node that the configuration of the pipeline names, or does not.
+    /// Creates a node, which the pipeline's configuration may or may not name.
     pub(crate) fn new(id: u32, pipeline: &Config, rx_ns: u64) -> Self {
         let config = pipeline.nodes.get(&id);
         let configured = config.is_some();
@@ -63,7 +62,7 @@ impl Node {
         }
     }
 
-    /// Checks the tag of the datagram at hand against the keys of the node.
+    /// Checks the tag of the current datagram against the node's keys.
     pub(super) fn verify(&mut self, received: &Received<'_>) -> Result<Verified, RefusalReason> {
         let seen_before = self.time.is_known();
         match &mut self.tag {
@@ -89,19 +88,19 @@ impl Node {
         allowed
     }
 
-    /// Reports missing before the row at hand. They are told once.
+    /// Takes the number of reports missing before the current row, which only one row states.
     #[inline]
     pub(crate) fn take_lost(&mut self) -> i32 {
         std::mem::take(&mut self.lost_before)
     }
 
-    /// Bytes of an occupancy or limit in the node's unit.
+    /// Converts an occupancy or limit from the node's unit to bytes.
     #[inline]
     pub(crate) fn depth_bytes(&self, depth: u32) -> u64 {
         u64::from(depth) * self.depth_unit_bytes
     }
 
-    /// Bytes beyond the IP length that a packet takes on the wire of a port.
+    /// Returns the bytes that a packet occupies on a port's wire beyond its IP length.
     #[inline]
     pub(crate) fn wire_overhead_bytes(&mut self, port: u32) -> u32 {
         if let Some((last, bytes)) = self.last_overhead

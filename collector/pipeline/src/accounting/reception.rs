@@ -1,48 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How early a report may be received: nothing is received before it was sent.
+//! Limits how early a report may arrive: none arrives before it was sent.
 //!
-//! Node time less reception time is greatest for the report with the least
-//! delay. A report far above all before it claims a time that has not come yet.
+//! Node time minus reception time is greatest for the report with the least delay. A report far
+//! above all before it claims a time in the future.
 //!
-//! That holds of clocks that run with real time. A capture replayed at another
-//! speed has one that does not: nothing is said of it.
+//! This holds for clocks that run in real time. A capture replayed at another speed has a clock
+//! that does not: its reports are never too early.
 
 /// After this much reception time the least delay counts as seen.
 const SETTLING_NS: u64 = 1_000_000_000;
 /// A report may be this much earlier than any before it: the least delay is
 /// rare on a loaded path.
 const MAX_EARLY_NS: i64 = 100_000_000;
-/// Clocks run apart by less than one part in this.
+/// Clocks drift apart by less than one part in this.
 const DRIFT: u64 = 1_000;
 
-/// A clock that gains or loses more than one part in this while settling does
-/// not run with real time.
+/// A clock that gains or loses more than one part in this while settling does not run in real time.
 const REAL_TIME: u64 = 5;
-/// Nor does one that has left the least delay behind: this many reports in a row,
-/// received over this long, were all earlier than drift allows.
+/// Nor does a clock that keeps gaining: this many reports in a row, received over at least
+/// [`GAINING_NS`], were all earlier than drift allows.
 const GAINING_REPORTS: u32 = 8;
 const GAINING_NS: u64 = 20_000_000;
 
-/// Pace of a node's clock against reception, as far as known.
+/// Pace of a node's clock relative to reception, as far as known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Pace {
     /// Not enough has been received.
     #[default]
     Settling,
-    /// With real time.
+    /// Runs in real time.
     Real,
-    /// Otherwise: no report is too early.
+    /// Does not run in real time: no report is too early.
     Other,
 }
 
-/// Greatest node time less reception time so far.
+/// Tracks the greatest node time minus reception time so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reception {
     /// Node time and reception of the first report.
     first_ns: Option<(u64, u64)>,
     pace: Pace,
     ahead_ns: i64,
-    /// Reception of the report that `ahead_ns` is of.
+    /// Reception time of the report that set `ahead_ns`.
     rx_ns: u64,
     gaining: Gaining,
 }
@@ -51,15 +50,15 @@ pub(super) struct Reception {
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Gaining {
     reports: u32,
-    /// Reception of the first.
+    /// Reception time of the first report.
     since_ns: u64,
-    /// Node time of the last: another one stands on the time axis once a report
-    /// in between was not early.
+    /// Node time of the last report; the time axis has moved on if a report in between was not
+    /// early.
     time_ns: u64,
 }
 
 impl Reception {
-    /// Whether a report tells nothing new: it is no earlier than one before it.
+    /// Whether a report adds nothing: relative to reception, it is no earlier than one before it.
     #[inline(always)]
     pub(super) fn is_known(&self, time_ns: u64, rx_ns: u64) -> bool {
         match self.pace {
@@ -69,18 +68,18 @@ impl Reception {
         }
     }
 
-    /// Whether the clock runs with real time, and the least delay has been seen.
+    /// Whether the clock runs in real time, and the least delay has been seen.
     pub(super) fn is_settled(&self) -> bool {
         self.pace == Pace::Real
     }
 
-    /// Whether the clock is known not to run with real time.
+    /// Whether the clock is known not to run in real time.
     pub(super) fn is_of_other_pace(&self) -> bool {
         self.pace == Pace::Other
     }
 
-    /// The node's clock when something is received that left without delay; the
-    /// clock of reception where nothing is known of the node's.
+    /// Returns the node's time for a packet received with the least delay at `rx_ns`; `rx_ns`
+    /// itself if the node's clock is unknown.
     pub(super) fn node_ns(&self, rx_ns: u64) -> u64 {
         match self.first_ns {
             Some(_) => rx_ns.saturating_add_signed(self.ahead_ns),
@@ -88,12 +87,12 @@ impl Reception {
         }
     }
 
-    /// Greatest node time less reception time so far, ns.
+    /// Returns the greatest node time minus reception time so far, ns.
     pub(super) fn ahead_ns(&self) -> i64 {
         self.ahead_ns
     }
 
-    /// Greatest `ahead_ns` that drift allows by now, ns.
+    /// Returns the greatest `ahead_ns` that drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;
         self.ahead_ns.saturating_add_unsigned(elapsed)
@@ -102,8 +101,8 @@ impl Reception {
     /// Whether a report claims a time that has not come yet. `axis_ns` is the
     /// latest time on the node's time axis.
     ///
-    /// A clock that gains steadily passes through what is still allowed before it
-    /// is too early: it is known by that, and none of its reports is refused.
+    /// A clock that gains steadily first sends reports that are early but still allowed. It is
+    /// recognised by them, and none of its reports is refused.
     pub(super) fn is_early(&mut self, time_ns: u64, rx_ns: u64, axis_ns: u64) -> bool {
         let ahead_ns = time_ns.wrapping_sub(rx_ns) as i64;
         if !self.is_settled() || ahead_ns <= self.limit_ns(rx_ns).saturating_add(MAX_EARLY_NS) {
@@ -152,8 +151,7 @@ impl Reception {
             false => self.gaining.reports = 0,
         }
         if ahead_ns > self.ahead_ns {
-            // Once settled, one report cannot move what is believed by more than
-            // drift does.
+            // Once settled, one report moves the estimate by no more than drift allows.
             self.ahead_ns = match self.is_settled() {
                 true => ahead_ns.min(self.limit_ns(rx_ns)),
                 false => ahead_ns,

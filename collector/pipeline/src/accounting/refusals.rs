@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sources of refused reports: so that an operator can configure an unknown exporter, or find it.
+//! Sources of refused reports, for an operator who has to configure or find an unknown exporter.
 
 use crate::wire::Received;
 use serde::Serialize;
 use std::net::IpAddr;
 
-/// Sources remembered; the counters know of all.
+/// Maximum number of sources remembered; the counters include all of them.
 const MAX_SOURCES: usize = 32;
 
 /// Why reports are refused.
@@ -16,28 +16,28 @@ pub enum RefusalReason {
     UnknownNode,
     /// The node's configuration does not name the address.
     UnknownExporter,
-    /// The node has a key, and the datagram no tag.
+    /// The node has a key, but the datagram has no tag.
     NoTag,
-    /// The tag is not of the node's key.
+    /// The tag does not match the node's keys.
     WrongTag,
-    /// It was taken before, or is of an earlier run of the exporter.
+    /// The datagram was accepted before, or is of an earlier run of the exporter.
     Replayed,
-    /// Its times are of another clock than the node's, and both go on.
+    /// The report's times are of a second clock, and both clocks keep reporting.
     TwoClocks,
 }
 
-/// An address that sends reports of a node and is refused.
+/// An address whose reports of a node are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RefusedSource {
-    /// Address that the datagrams come from.
+    /// Source address of the datagrams.
     pub exporter: IpAddr,
-    /// Node that they name.
+    /// Node that the reports name.
     pub node_id: u32,
-    /// Why they are refused.
+    /// Why the reports are refused.
     pub reason: RefusalReason,
-    /// Reports so far.
+    /// Number of reports refused so far.
     pub reports: u64,
-    /// Reception of the last, ns of the collector's clock.
+    /// Reception time of the last report, ns of the collector's clock.
     pub last_rx_ns: u64,
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A second clock that speaks as a node while the node's own does: two exporters have its
-//! name, or someone sends a recording. Which of them is true cannot be told without a key.
+//! Detects a second clock that reports as a node while the node's own does: two exporters use the
+//! node's id, or someone sends a recording. Without a key, the true clock cannot be identified.
 
-/// This many reports in a row that agree on another time make a restart, once
-/// nothing has been received on the old time axis for [`SILENCE_NS`].
+/// This many reports in a row that agree on another time count as a restart, once nothing has been
+/// received on the old time axis for [`SILENCE_NS`].
 pub(super) const RESTART_CONFIRMATIONS: u32 = 8;
-/// One datagram holds many reports, and may be forged: a clock is given up only
-/// when nobody speaks for it any more.
+/// A clock is given up only after it has been silent for this long: one datagram holds many
+/// reports, and may be forged.
 pub(super) const SILENCE_NS: u64 = 1_000_000_000;
 
 /// Reports of another clock agree within this, ns.
 const AGREEMENT_NS: i128 = 500_000_000;
-/// The alarm stands for as long after the last of its reports, ns.
+/// How long the alarm lasts after the last report that raised it, ns.
 const HOLD_NS: u64 = 60_000_000_000;
 
 /// Reports off a node's time axis that advance as a clock does.
@@ -21,7 +21,7 @@ pub(super) struct Rival {
     rx_ns: u64,
     since_rx_ns: u64,
     reports: u32,
-    /// Reception of the last report that made two clocks certain.
+    /// Reception time of the last report that proved two clocks.
     heard_rx_ns: Option<u64>,
 }
 
@@ -36,14 +36,14 @@ impl Rival {
             (self.reports, self.since_rx_ns) = (1, rx_ns);
         }
         (self.time_ns, self.rx_ns) = (time_ns, rx_ns);
-        // The axis went on for as long: a clock that restarted leaves the old one silent.
+        // The axis must have gone on as long: after a restart, the old clock is silent.
         let both_ns = axis_rx_ns.saturating_sub(self.since_rx_ns);
         if self.reports >= RESTART_CONFIRMATIONS && both_ns >= SILENCE_NS {
             self.heard_rx_ns = Some(rx_ns);
         }
     }
 
-    /// Whether both clocks speak, at `now_rx_ns`.
+    /// Whether both clocks are reporting at `now_rx_ns`.
     pub(super) fn is_heard(&self, now_rx_ns: u64) -> bool {
         let since = |at: u64| now_rx_ns.saturating_sub(at);
         self.heard_rx_ns.is_some_and(|at| since(at) < HOLD_NS)

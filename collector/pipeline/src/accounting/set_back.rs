@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A node's clock that was set back by less than a restart takes (PTP, NTP): from one
-//! report on, all are dated before what was seen, and go on from there.
+//! Detects that a node's clock was set back (PTP, NTP) by less than a restart takes: from one
+//! report on, all times are earlier than before, and go on from there.
 //!
 //! A backlog is no such step: its times never go back. Neither is reordering: reports on the
 //! old time axis come in between.
 
-/// A smaller step makes telemetry look as much older, and is left alone.
+/// Smallest step detected; a smaller one only makes telemetry look that much older.
 const LEAST_NS: u64 = 200_000_000;
-/// Reports that agree, and for how long.
+/// How many reports must agree, and for how long.
 const REPORTS: u32 = 8;
 const LASTS_NS: u64 = 1_000_000_000;
 
@@ -20,22 +20,22 @@ pub(super) struct SetBack {
 /// Reports behind the time axis.
 #[derive(Clone, Debug, PartialEq)]
 struct Run {
-    /// Reception of the first.
+    /// Reception time of the first report.
     since_rx_ns: u64,
-    /// Of the axis, as it was.
+    /// Node time minus reception time on the axis before the step, ns.
     axis_offset_ns: i64,
     reports: u32,
 }
 
 impl SetBack {
-    /// Whether reports are looked at: none on the axis may be left out then.
+    /// Whether a step is suspected: no report on the axis may be skipped then.
     #[inline(always)]
     pub(super) fn is_looking(&self) -> bool {
         self.run.is_some()
     }
 
-    /// Takes a report; `axis_ns`: the latest time before it, `ahead_ns`: greatest node time
-    /// less reception. True once a step is certain.
+    /// Takes a report; returns whether a step is now certain. `axis_ns` is the latest time before
+    /// the report, `ahead_ns` the greatest node time minus reception time.
     pub(super) fn observe(
         &mut self,
         time_ns: u64,
@@ -54,7 +54,7 @@ impl SetBack {
             }
             return false;
         };
-        // Back on the axis: it was late.
+        // Back on the axis: the report was only late.
         if offset_ns.saturating_add_unsigned(LEAST_NS) > run.axis_offset_ns {
             self.run = None;
             return false;
@@ -75,7 +75,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Reports a millisecond; the clock is `clock(ms)`, the delay `delay(ms)`.
+    /// Counts steps in one report per ms, whose clock is `clock(ms)` and delay `delay(ms)`.
     fn steps(clock: impl Fn(u64) -> u64, delay: impl Fn(u64) -> u64) -> usize {
         let (mut found, mut axis, mut ahead) = (0, 0, i64::MIN);
         let mut set_back = SetBack::default();

@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checks the reports of a node with a key: that they have it, and that they are no recording.
+//! Checks reports of a node that has a key: their tag must match, and they must not be a recording.
 
 use super::refusals::RefusalReason;
 use super::time::Times;
 use int_report::keys::ReportKeys;
 use int_report::tag::{Run, Tagged};
 
-/// Beyond this no path reorders; within it, numbers tell a report sent again.
-/// Twice as many numbers pass in it only at 4 M reports/s.
+/// No path reorders by more than this; within it, sequence numbers detect a report sent again. A
+/// number recurs within it only at 4 M reports/s.
 const MAX_AGE_NS: u64 = 1_000_000_000;
-/// Parts of a node that number their reports: 6 bits.
+/// Parts of a node that number their reports separately: 6 bits.
 const PARTS: usize = 64;
-/// Datagrams of a run that may come after a later one: a tenth of a second at 600 k/s.
+/// Replay window, in datagrams of a run: a tenth of a second at 600 k/s.
 const WINDOW: u64 = 65_536;
 const WORDS: usize = (WINDOW / 64) as usize;
 
-/// Keys of a node, and the newest that came of it.
+/// Keys of a node, and the newest datagrams received from it.
 #[derive(Debug)]
 pub(super) struct TagCheck {
     keys: ReportKeys,
     runs: Option<Runs>,
-    /// Of each part of an exporter that does not say its run.
+    /// Newest time of each part, for an exporter that does not state its run.
     newest_ns: Box<[u64; PARTS]>,
 }
 
-/// Runs of an exporter: one at a time, and each datagram once (RFC 4303, 3.4.3).
+/// Replay window of an exporter's runs: one run at a time, each datagram once (RFC 4303, 3.4.3).
 #[derive(Debug)]
 struct Runs {
     newest: Run,
-    /// Nothing up to it is taken.
+    /// Datagrams up to this number are refused.
     floor: Option<u64>,
     /// A bit for each of the last [`WINDOW`] datagrams, by number.
     came: Box<[u64; WORDS]>,
 }
 
-/// A datagram with a tag of the key that was not taken before.
+/// A datagram whose tag matches a key and that was not accepted before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Verified {
-    /// It is the first of a run, and another came before.
+    /// Whether the datagram is the first of a run, and reports of the node came before.
     pub begins_run: bool,
-    /// It says its run.
+    /// Whether the tag states a run.
     pub has_run: bool,
 }
 
 impl TagCheck {
-    /// `newest`: of an earlier start of the collector; nothing up to it is taken.
+    /// Creates a check; datagrams up to `newest`, of an earlier collector start, are refused.
     pub(super) fn new(keys: ReportKeys, newest: Option<Run>) -> Self {
         Self {
             keys,
@@ -53,12 +53,12 @@ impl TagCheck {
         }
     }
 
-    /// The newest datagram that was taken.
+    /// Returns the newest datagram accepted.
     pub(super) fn newest(&self) -> Option<Run> {
         self.runs.as_ref().map(|runs| runs.newest)
     }
 
-    /// `seen_before`: reports of the node were taken since the collector's start.
+    /// Checks a tag. `seen_before`: whether reports of the node were accepted since the start.
     #[inline(never)]
     pub(super) fn verify(
         &mut self,
@@ -70,7 +70,7 @@ impl TagCheck {
             return Err(RefusalReason::WrongTag);
         }
         let Some(run) = tagged.run else {
-            // Who says its run does so for good, or a recording from before would pass.
+            // Once an exporter states its run it always does, or older recordings would pass.
             return match self.runs {
                 None => Ok(Verified::default()),
                 Some(_) => Err(RefusalReason::Replayed),
@@ -94,7 +94,7 @@ impl TagCheck {
         })
     }
 
-    /// Of an exporter that does not say its run, by time.
+    /// Checks by time whether a report is replayed, for an exporter that does not state its run.
     #[inline(never)]
     pub(super) fn is_replayed(&mut self, hw_id: u8, times: &Times) -> bool {
         if times.restarted {
@@ -120,7 +120,7 @@ impl Runs {
         runs
     }
 
-    /// Notes a datagram; false for one that came before, is too old to tell, or is of an earlier run.
+    /// Marks a datagram as seen; false if it is a duplicate, too old to tell, or of an earlier run.
     fn take(&mut self, run: Run) -> bool {
         let number = run.datagram;
         let newest = self.newest.datagram;
@@ -130,7 +130,7 @@ impl Runs {
             return false;
         }
         if number > newest {
-            // Numbers in between may still come; their places are of a window ago.
+            // Datagrams in between may still come; their bits still hold numbers of a window ago.
             let between = (number - newest).min(WINDOW);
             for n in (0..between).map(|back| number - back) {
                 *self.word(n) &= !(1 << (n % 64));
@@ -160,7 +160,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// As a set of what came says it, for any order and any gaps.
+        /// Agrees with a set of the datagrams received, for any order and any gaps.
         #[test]
         fn each_datagram_of_a_run_is_taken_once(
             floor in prop::option::of(0u64..500_000),

@@ -83,7 +83,7 @@ fn nodes_are_bounded() {
     }
     assert_eq!((a.nodes.len(), stats.nodes_refused), (MAX_UNKNOWN_NODES, 3));
     assert!(accept(&mut a, &mut stats, 0, 2, true).is_some());
-    // A node that is named has its place, however many are not.
+    // A configured node is accepted, however many unknown nodes there are.
     let config = Config {
         nodes: [(5_000, crate::NodeConfig::default())].into(),
         ..Config::default()
@@ -136,8 +136,8 @@ fn unknown_nodes_and_exporters_leave_no_trace() {
     );
 }
 
-/// A recording of 25 reports a second begins the time axis of a new collector, and the node
-/// itself sends 500 a second.
+/// A recording of 25 reports/s begins a new collector's time axis, while the node itself sends 500
+/// reports/s.
 #[test]
 fn a_recording_while_the_node_speaks_is_an_alarm() {
     const MS: u64 = 1_000_000;
@@ -187,7 +187,7 @@ fn a_recording_while_the_node_speaks_is_an_alarm() {
         IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))
     );
 
-    // The recording ends: a second later the node is heard, and the alarm passes.
+    // The recording ends: a second later the node is accepted, and the alarm ends.
     for at_ms in (5000..70_000).step_by(2) {
         honest += u32::from(push(&mut a, at_ms, 500_000, 1, 50_000 + at_ms as u32));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A node's clock: from the timestamps of reports to ns that do not wrap.
+//! A node's clock: converts the timestamps of reports to ns that do not wrap.
 
 use super::reception::Reception;
 use super::rival::{RESTART_CONFIRMATIONS, Rival, SILENCE_NS};
@@ -8,18 +8,18 @@ use crate::config::NodeConfig;
 use int_report::Report;
 use tidemark_rows::Absent;
 
-/// Reports may be this much older than the youngest.
+/// Reports may be this much older than the newest one.
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
-/// No clock counts further (146 years): sums of times stay within 64 bits.
+/// Greatest time of any clock (146 years), so that sums of times fit in 64 bits.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
-/// After a silence a report may be this much older than the time told meanwhile: one that lags
-/// further for long is of a clock that restarted. Code that knows the time only as told takes this
-/// much for the age of new reports.
+/// After a silence a report may be this much older than the time declared over meanwhile; reports
+/// that lag further for long are of a restarted clock. Code that knows only the declared time takes
+/// this as the age of new reports.
 const MAX_LATE_AFTER_SILENCE_NS: u64 = 500_000_000;
-/// While a node is silent its time is told by the collector's clock. Clocks run
-/// apart by less than one part in this meanwhile.
+/// While a node is silent its time follows the collector's clock. The two drift apart by less than
+/// one part in this.
 const DRIFT_IN_SILENCE: u64 = 1_000;
-/// As many make a restart where reception times do not advance (some files).
+/// This many suspects count as a restart if reception times do not advance (some files).
 const RESTART_WITHOUT_RECEPTION: u32 = 10_000;
 
 /// Times of a report in ns, unwrapped.
@@ -30,7 +30,7 @@ pub(crate) struct Times {
     pub egress_ns: u64,
     /// The node's clock restarted with this report.
     pub restarted: bool,
-    /// Which of both is not known; the other stands in its place.
+    /// Which of the two times is unknown; the other one takes its place.
     pub absent: Absent,
 }
 
@@ -41,30 +41,29 @@ pub(crate) enum TimeError {
     Implausible,
 }
 
-/// A time of the node that was told as over while it was silent. That is told only by a
-/// collector that was at work meanwhile: what waits for one that stood still lags for as
-/// long as reading it takes, and is of the old clock.
+/// Time of a node that was declared over while the node was silent. Only a collector that was
+/// running meanwhile declares it: reports that waited for a stalled collector lag for as long as
+/// reading them takes, and are of the old clock.
 ///
-/// A backlog of reports from before it passes at once, or was received before it was
-/// told. A clock that restarted while nobody heard it, and has come near the old
-/// axis, goes on with such reports.
+/// A backlog of earlier reports passes at once, or was received before the declaration. A clock
+/// that restarted unheard, and is near the old axis again, keeps sending such reports.
 ///
-/// One that lags behind the floor by less than [`SILENCE_NS`] has come by it before that
-/// counts as lasting, and is taken for the old clock. With what the time told stays
-/// behind, it lags by less than 2 s and a thousandth of the silence: as much older does
-/// the node's telemetry look from then on, never newer, and what falls into intervals
-/// that the silence closed counts as out of window. A clock that starts at 0 lags so
-/// little only where the one before ran for no longer.
+/// A clock that lags behind the floor by less than [`SILENCE_NS`] passes the floor before the lag
+/// counts as lasting, and is taken for the old clock. Including the margin of the declared time, it
+/// lags by less than 2 s and a thousandth of the silence: the node's telemetry looks that much
+/// older from then on, never newer, and reports in intervals that the silence closed count as out
+/// of window. A clock that starts at 0 lags so little only if the previous clock ran no longer than
+/// that.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Told {
-    /// Reports before this one lag, ns.
+    /// Reports before this time lag, ns.
     floor_ns: u64,
-    /// When it was told, by the collector's clock.
+    /// When the time was declared over, by the collector's clock.
     rx_ns: u64,
 }
 
 impl Told {
-    /// Whether a report lags: its time is over, and it came after this was told.
+    /// Whether a report lags: its time is over, and it arrived after the declaration.
     fn is_over(&self, time_ns: u64, rx_ns: u64) -> bool {
         time_ns < self.floor_ns && rx_ns >= self.rx_ns
     }
@@ -73,28 +72,28 @@ impl Told {
 /// The unwrapped time axis of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct NodeTime {
-    /// Bits of the clock that gives the timestamps.
+    /// Mask of the timestamp clock's bits.
     mask: u64,
     tick_ns: u64,
     last_ticks: Option<u64>,
     /// Latest time seen, ns.
     pub max_ns: u64,
-    /// Reports in a row that agree on another time: an implausible one, or one that
-    /// was told as over.
+    /// Reports in a row that agree on another time: an implausible one, or one that was declared
+    /// over.
     suspects: u32,
     suspect_ns: u64,
-    /// Reception of the first of them.
+    /// Reception time of the first of these reports.
     suspects_since_ns: u64,
     max_forward_ns: u64,
-    /// How early a report may come.
+    /// Limits how early a report may arrive.
     reception: Reception,
     told: Told,
-    /// Another clock in the node's name.
+    /// A second clock that reports as this node.
     pub(super) rival: Rival,
     set_back: SetBack,
-    /// Reception of the last report that is on the time axis.
+    /// Reception time of the last report on the time axis.
     last_rx_ns: u64,
-    /// The report at hand is the first of a run of the exporter, which nobody else can say.
+    /// Whether the current report is the first of an exporter's run, which nobody else can claim.
     begins_run: bool,
     /// Reports whose egress timestamp is before their ingress timestamp.
     pub negative_delays: u64,
@@ -114,11 +113,11 @@ impl NodeTime {
         }
     }
 
-    /// The node has been silent for `silent_ns` until `rx_ns`, and its time up to
-    /// `told_ns` was told as over, by the collector's clock.
+    /// Declares the node's time up to `told_ns` over: by the collector's clock, the node has been
+    /// silent for `silent_ns` until `rx_ns`.
     pub(crate) fn tell_over(&mut self, told_ns: u64, silent_ns: u64, rx_ns: u64) {
-        // Of a clock that does not run with real time that says nothing. One that was
-        // heard for too short to know is told all the same.
+        // For a clock that does not run in real time this means nothing. A clock heard too briefly
+        // to know is treated as if it does.
         if !self.reception.is_of_other_pace() {
             let allowed_ns = MAX_LATE_AFTER_SILENCE_NS.saturating_add(silent_ns / DRIFT_IN_SILENCE);
             let floor_ns = told_ns.saturating_sub(allowed_ns);
@@ -126,13 +125,13 @@ impl NodeTime {
         }
     }
 
-    /// True once reports came on the time axis.
+    /// Whether any report has been on the time axis.
     pub(super) fn is_known(&self) -> bool {
         self.last_ticks.is_some()
     }
 
-    /// Times of the first report of a run: what is behind the old time axis, or far from it,
-    /// begins another at once.
+    /// Returns the times of a run's first report: a time behind the old axis, or far from it,
+    /// begins a new axis at once.
     #[cold]
     pub(super) fn of_new_run(&mut self, r: &Report<'_>, rx_ns: u64) -> Result<Times, TimeError> {
         self.begins_run = true;
@@ -141,13 +140,12 @@ impl NodeTime {
         times
     }
 
-    /// Times of a report on the node's unwrapped time axis, received at `rx_ns`
-    /// of the collector's clock.
+    /// Returns the times of a report, received at `rx_ns` of the collector's clock, on the node's
+    /// unwrapped time axis.
     ///
-    /// The fast path takes a packet that left after all others, on a clock of 64
-    /// bits of ns: there is nothing to work out. Its plain form is
-    /// [`NodeTime::times_slow`]; a property test below holds both equal.
-    /// Justified by the benchmark row "decode, flow, join, intervals".
+    /// The fast path takes a packet that left after all others, on a 64-bit clock of ns: there is
+    /// nothing to convert. Its plain form is [`NodeTime::times_slow`]; a property test below checks
+    /// that both agree. Justified by the benchmark row "decode, flow, join, intervals".
     #[inline]
     pub(crate) fn times(&mut self, report: &Report<'_>, rx_ns: u64) -> Result<Times, TimeError> {
         if let (Some(ingress_ns), Some(egress_ns)) = (report.ingress_ts, report.egress_ts)
@@ -219,8 +217,8 @@ impl NodeTime {
         })
     }
 
-    /// Times of a report without any: it left when the report was received, as the node's
-    /// clock stood then as far as that is known.
+    /// Returns times for a report without any: the packet left when the report was received, by the
+    /// node's clock if that is known.
     fn by_reception(&self, dropped: bool, latency_ns: Option<u64>, rx_ns: u64) -> Times {
         let time_ns = self.reception.node_ns(rx_ns);
         let ingress_ns = time_ns.saturating_sub(latency_ns.unwrap_or(0));
@@ -244,7 +242,7 @@ impl NodeTime {
         let (mut restarted, mut lags) = (false, false);
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);
-            // Beyond the time that has passed since.
+            // Beyond the time that has passed since the last report.
             let silent_ns = rx_ns.saturating_sub(self.last_rx_ns);
             let forward = time_ns.saturating_sub(self.max_ns.saturating_add(silent_ns));
             let early = self.reception.is_early(time_ns, rx_ns, self.max_ns);
@@ -262,7 +260,7 @@ impl NodeTime {
                 self.rival.observe(time_ns, rx_ns, self.last_rx_ns);
                 return Err(TimeError::Implausible);
             }
-            // Of a clock of another pace nobody can say when a report should come.
+            // For a clock of another pace, the expected time of a report is unknown.
             let ahead_ns = self.reception.ahead_ns();
             let set_back = self.reception.is_settled()
                 && self.set_back.observe(time_ns, rx_ns, self.max_ns, ahead_ns);
@@ -308,8 +306,7 @@ impl NodeTime {
 
     /// Whether enough reports off the axis agree, and the axis has been silent.
     fn is_other_axis(&self, rx_ns: u64) -> bool {
-        // By the suspects' own reception too: the reception clock may have been
-        // set back.
+        // Also by the suspects' own reception: the reception clock may have been set back.
         let since_ns = self.last_rx_ns.min(self.suspects_since_ns);
         let silent = rx_ns.saturating_sub(since_ns) >= SILENCE_NS;
         let enough = if silent {
@@ -326,8 +323,8 @@ impl NodeTime {
         self.suspects >= RESTART_CONFIRMATIONS && lasts_ns >= SILENCE_NS
     }
 
-    /// A timestamp without its wraps: nearest to the last one and the time received since,
-    /// in which the clock may have wrapped.
+    /// Unwraps a timestamp: the value nearest to the last one plus the reception time since, in
+    /// which the clock may have wrapped.
     #[inline]
     fn unwrap(&self, raw: u64, rx_ns: u64) -> u64 {
         let raw = raw & self.mask;

@@ -21,7 +21,7 @@ fn report(ingress_ts: Option<u64>, egress_ts: Option<u64>, dropped: bool) -> Rep
     }
 }
 
-/// Received long after the reports before it: the node had been silent.
+/// Reception time long after the earlier reports: the node had been silent.
 const LATER: u64 = 1 << 40;
 
 #[test]
@@ -41,8 +41,8 @@ fn microseconds_of_32_bits_wrap() {
     assert_eq!(before.egress_ns - older.egress_ns, 3_000);
 }
 
-/// Every time of 8 and 16 bits, and the borders of 32 and 48, after every last time that
-/// lies at a border: the nearest of all that look like it, or 0 where that is before 0.
+/// Every time of 8 and 16 bits, and the limits of 32 and 48, after every last time near a limit:
+/// the result is the nearest time with the same low bits, or 0 if that is below 0.
 #[test]
 fn a_time_without_its_wraps_is_the_nearest_one() {
     for bits in [8u8, 16, 32, 48] {
@@ -62,7 +62,7 @@ fn a_time_without_its_wraps_is_the_nearest_one() {
                     let distance = i128::from(raw) - i128::from(last % range);
                     let half = i128::from(range / 2);
                     let nearest = (distance + half).rem_euclid(2 * half) - half;
-                    // Half of the range away is ahead no longer.
+                    // Half the range away counts as behind.
                     let expected = (i128::from(last) + nearest).max(0);
                     assert_eq!(i128::from(unwrapped), expected, "{bits}: {last} {raw}");
                 }
@@ -135,7 +135,7 @@ fn a_reception_clock_set_back_is_no_restart() {
             Err(e) => assert_eq!(e, TimeError::Implausible),
         }
     }
-    // But for the second in which nothing speaks for the old time.
+    // All except in the second in which no report supports the old time.
     assert!((18_900..20_000).contains(&taken), "{taken}");
 }
 
@@ -161,8 +161,8 @@ fn a_clock_that_leaves_real_time_once_believed_loses_nothing() {
     }
 }
 
-/// Its first reports were lost, so that its time is near the old axis again: all
-/// that comes lies before what was told as over.
+/// The restarted clock's first reports were lost, so that its time is near the old axis again: all
+/// its reports are before the time declared over.
 #[test]
 fn a_clock_that_restarted_unheard_is_not_taken_for_the_old_one() {
     let mut time = node_time(TimeUnit::Ns, 64);
@@ -174,7 +174,7 @@ fn a_clock_that_restarted_unheard_is_not_taken_for_the_old_one() {
     for ms in 1_000..6_000 {
         at(ms, ms, &mut time);
     }
-    // It starts at 6 s, and is heard again at 11.5 s.
+    // The clock restarts at 6 s, and is heard again at 11.5 s.
     time.tell_over(11_200_000_000, 5_500_000_000, 11_500_000_000);
     let restarts: Vec<u64> = (11_500..20_000)
         .filter(|&ms| at(ms - 6_000, ms, &mut time).restarted)
@@ -183,9 +183,9 @@ fn a_clock_that_restarted_unheard_is_not_taken_for_the_old_one() {
     assert_eq!(time.max_ns, 13_999_000_000);
 }
 
-/// It restarted twice: the second time so soon, that the first clock was heard for less
-/// than a second, and had gone less than two seconds further. Its time was told ahead by
-/// the silence, and whatever came after that looked 2.7 s old for good.
+/// The clock restarted twice: the second time so soon that the first new clock was heard for less
+/// than a second, and advanced by less than two. The silence moved its time ahead, and all later
+/// reports looked 2.7 s old for good.
 #[test]
 fn a_clock_that_was_heard_for_a_moment_is_not_taken_for_the_next_one() {
     let mut time = node_time(TimeUnit::Ns, 64);
@@ -204,7 +204,7 @@ fn a_clock_that_was_heard_for_a_moment_is_not_taken_for_the_next_one() {
     assert_eq!(restarts, [5_200]);
 }
 
-/// With the margins of the pipeline, which tells 0.3 s less than the time of the silence.
+/// Uses the margins of the pipeline, which declares 0.3 s less than the silence as over.
 #[test]
 fn a_clock_that_lags_by_two_seconds_after_a_silence_has_restarted() {
     for lag_ms in (2_000..6_000).step_by(50) {
@@ -228,7 +228,7 @@ fn a_backlog_after_a_silence_is_no_restart() {
     let mut time = node_time(TimeUnit::Ns, 64);
     let mut restarts = 0;
     for ms in 1_000..20_000u64 {
-        // From 6 s to 11.5 s reports wait on their way.
+        // From 6 s to 11.5 s reports are held up on their way.
         let received_ms = match ms {
             ..6_000 => ms,
             6_000..11_500 => 11_500 + (ms - 6_000) / 10,
@@ -244,7 +244,7 @@ fn a_backlog_after_a_silence_is_no_restart() {
     assert_eq!(restarts, 0);
 }
 
-/// The collector stood still, and its clock was told before what waited in its socket.
+/// The collector stalled, and time was declared over before it read the reports in its socket.
 #[test]
 fn what_was_received_before_its_time_was_told_is_no_restart() {
     let mut time = node_time(TimeUnit::Ns, 64);
@@ -258,7 +258,7 @@ fn what_was_received_before_its_time_was_told_is_no_restart() {
     }
 }
 
-/// Its reports lag, but those of the old clock come between them.
+/// A second clock's reports lag, but reports of the old clock come between them.
 #[test]
 fn reports_that_lag_beside_a_live_clock_are_no_restart() {
     let mut time = node_time(TimeUnit::Ns, 64);
@@ -276,7 +276,7 @@ fn reports_that_lag_beside_a_live_clock_are_no_restart() {
     at(6_000, 6_000).unwrap();
     for ms in 11_500..15_000 {
         let clock_ms = if ms % 100 == 0 { ms } else { ms - 6_000 };
-        // Who lags behind the live clock is refused, and nothing restarts.
+        // Reports that lag behind the live clock may be refused, but nothing restarts.
         if let Ok(times) = at(clock_ms, ms) {
             assert!(!times.restarted, "{ms}");
         }
@@ -291,7 +291,7 @@ fn reports_between_those_of_a_live_clock_do_not_make_it_gain() {
         let at = ms * 1_000_000;
         time.times(&report(Some(at), Some(at), false), at).unwrap();
         if ms > 3_000 {
-            // Forged, ever earlier.
+            // Forged, and earlier every time.
             let forged = at + (ms - 3_000) * 1_000_000 / 10;
             let times = time.times(&report(Some(forged), Some(forged), false), at);
             refused += u32::from(times.is_err());
@@ -301,8 +301,8 @@ fn reports_between_those_of_a_live_clock_do_not_make_it_gain() {
 }
 
 proptest! {
-    /// A sender of its own time, up to five times as fast as real, that pauses and
-    /// goes on: whatever is believed of its clock, no report is refused.
+    /// A sender with its own pace, up to five times real time, pauses and goes on: however its
+    /// clock is classified, no report is refused.
     #[test]
     fn no_report_of_a_paced_sender_is_refused(
         bursts in prop::collection::vec((1u32..4_000, 0u64..8_000_000_000), 1..6),
@@ -355,8 +355,8 @@ proptest! {
 }
 
 proptest! {
-    /// Any pauses, of clocks that wrap while nothing is received: reception tells
-    /// how often they did.
+    /// Clocks wrap during pauses of any length in which nothing is received: reception times show
+    /// how often they wrapped.
     #[test]
     fn clocks_of_32_bits_are_right_after_any_pause(
         us: bool,
@@ -405,7 +405,7 @@ fn hop_latency_stands_in_for_either_time() {
         seen(&with(None, Some(160), Some(51))),
         (109_000, 160_000, nothing)
     );
-    // One that is there counts for more.
+    // A timestamp takes precedence.
     assert_eq!(
         seen(&with(Some(160), Some(170), Some(51))),
         (160_000, 170_000, nothing)

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How long the packets of an egress queue may be under way before their reports
-//! come: the queueing delay seen lately.
+//! How long packets of an egress queue may take until their reports come: the recent queueing
+//! delay.
 //!
-//! A packet counts as arrived when it came to the queue, and is reported when it
-//! left. Intervals stay open for that long, those of the whole node. Reports that
-//! claim long delays must not hold up everything. A queue passes packets on in the
-//! order of their arrival, from which follows what a longer delay looks like:
+//! A packet counts as arrived when it came to the queue, but is reported when it left. The
+//! intervals of the whole node stay open for that long, and reports that claim long delays must not
+//! hold up everything. A queue forwards packets in the order of their arrival, so that a genuine
+//! longer delay looks like this:
 //!
-//! * nearly all packets that leave in an interval have it, not some among others;
-//! * it is reached no faster than time passes.
+//! * nearly all packets that leave in an interval have it, not just some;
+//! * it grows no faster than time passes.
 //!
-//! Delays that do not look so are not waited for, and delays long past are forgotten.
+//! Other delays are not waited for, and old delays are forgotten.
 
-/// Queueing delay that is waited for at most.
+/// Longest queueing delay that is waited for.
 const MAX_DELAY_NS: u64 = 10_000_000_000;
-/// Intervals with a longer delay, before it is believed.
+/// Number of intervals with a longer delay before that delay is believed.
 const CONFIRMATIONS: u32 = 4;
-/// The part of an interval's packets that have the longer delay: this many of
-/// [`OF_PACKETS`].
+/// Share of an interval's packets that must have the longer delay: this many of [`OF_PACKETS`].
 const MOST_PACKETS: u64 = 3;
 const OF_PACKETS: u64 = 4;
-/// A queue whose packets are few grows by at most so many intervals from one with
-/// packets to the next.
+/// The delay of a queue with few packets grows by at most this many intervals from one interval
+/// with packets to the next.
 const MAX_GROWTH_INTERVALS: u64 = 10;
-/// A delay is remembered for this long, up to twice as long.
+/// A delay is remembered for at least this long, and at most twice as long.
 const MEMORY_NS: u64 = 10_000_000_000;
 
-/// The packets that left in one interval after a longer delay than is believed.
+/// Packets that left in one interval after a longer delay than the believed one.
 #[derive(Clone, Copy, Debug)]
 struct Longer {
     interval: u64,
@@ -34,17 +33,17 @@ struct Longer {
     least_ns: u64,
 }
 
-/// The longest delay of one egress queue lately.
+/// The longest recent delay of one egress queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DelayAllowance {
-    /// Longest believed in this period and in the one before.
+    /// Longest delay believed in this period; `before_ns` is that of the period before.
     pub current_ns: u64,
     before_ns: u64,
     period: u64,
-    /// The interval that is not judged yet.
+    /// The interval that has not been judged yet.
     open: Option<Longer>,
-    /// Intervals whose packets had a longer delay than is believed, the least of
-    /// those delays, and how far the time of these intervals lets it grow.
+    /// Number of intervals whose packets had a longer delay than the believed one; the least of
+    /// these delays; and the number of intervals by which the believed delay may grow.
     intervals: u32,
     least_ns: u64,
     growth_intervals: u64,
@@ -63,22 +62,20 @@ impl DelayAllowance {
         delay_ns > self.current_ns
     }
 
-    /// The interval whose longer delays wait to be judged, when it is another than
-    /// `interval`.
+    /// Returns the interval whose longer delays have not been judged yet, unless it is `interval`.
     pub(super) fn unjudged(&self, interval: u64) -> Option<u64> {
         let open = self.open?;
         (open.interval != interval).then_some(open.interval)
     }
 
-    /// Takes a delay beyond that of this period, of a packet that left in the
-    /// interval of that number.
+    /// Takes a delay longer than that of this period, of a packet that left in interval `interval`.
     pub(super) fn longer(&mut self, delay_ns: u64, interval: u64) {
         match &mut self.open {
             Some(open) if open.interval == interval => {
                 open.packets += 1;
                 open.least_ns = open.least_ns.min(delay_ns);
             }
-            // Of an interval before that one; it is not judged a second time.
+            // Of an earlier interval, which is not judged again.
             Some(open) if open.interval > interval => {}
             open => {
                 *open = Some(Longer {
@@ -90,8 +87,8 @@ impl DelayAllowance {
         }
     }
 
-    /// Judges the longer delays of the interval of that number and length, in which
-    /// `left` packets left the queue so far; true when more is believed than before.
+    /// Judges the longer delays of interval `interval`, in which `left` packets left the queue so
+    /// far; returns whether the believed delay grew.
     pub(super) fn judge(&mut self, interval: u64, left: u64, interval_ns: u64) -> bool {
         let Some(open) = self.open.take_if(|open| open.interval == interval) else {
             return false;
@@ -120,7 +117,7 @@ impl DelayAllowance {
         self.longest_ns() > before
     }
 
-    /// Forgets what is long ago by `time_ns`; true when less is waited for.
+    /// Forgets delays that are old at `time_ns`; returns whether the longest delay shrank.
     pub(super) fn forget(&mut self, time_ns: u64) -> bool {
         let period = time_ns / MEMORY_NS;
         if period <= self.period {
@@ -148,7 +145,7 @@ mod tests {
     const S: u64 = 1_000 * MS;
     const INTERVAL: u64 = 10 * MS;
 
-    /// `longer` packets of a delay among `left` in an interval.
+    /// Judges an interval in which `longer` of `left` packets have the delay.
     fn interval(a: &mut DelayAllowance, delay: u64, number: u64, longer: u64, left: u64) -> bool {
         for _ in 0..longer {
             if a.exceeded_by(delay) {
@@ -174,7 +171,7 @@ mod tests {
         for number in 0..100u64 {
             interval(&mut a, number * INTERVAL / 2, number, 20, 20);
         }
-        // Half a second, less what the last four intervals added.
+        // Half a second, minus what the last four intervals added.
         assert!(a.longest_ns() >= 460 * MS, "{}", a.longest_ns());
     }
 
@@ -198,7 +195,7 @@ mod tests {
             last = a.longest_ns();
         }
         assert_eq!(a.longest_ns(), 3 * S);
-        // A packet of a made-up queue now and then.
+        // An occasional packet of a forged queue.
         let mut a = DelayAllowance::default();
         for number in 1..=100 {
             interval(&mut a, 10 * S, 1_000 * number, 1, 1);

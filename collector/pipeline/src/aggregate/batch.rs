@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Closed intervals leave in updates of bounded size: a receiver takes messages
-//! up to a limit, and memory that is given back in small pieces is used again
-//! while it is still in the caches.
+//! Groups closed intervals into updates of bounded size: a receiver limits the size of messages,
+//! and memory freed in small pieces is reused while it is still in the caches.
 
 use tidemark_proto::telemetry::{FlowInterval, Update};
 
-/// Records of flows in one update.
+/// Maximum number of flow records in one update.
 const MAX_FLOW_INTERVALS: usize = 4096;
-/// Records of links after which an update ends with its interval.
+/// Number of link records after which an update ends with its interval.
 const MAX_LINK_INTERVALS: usize = 1024;
-/// Drops after which an update ends with its interval.
+/// Number of drops after which an update ends with its interval.
 const MAX_DROPS: usize = 4096;
 
-/// The update that is being filled, and where full ones go.
+/// The update being filled, and the receiver of full updates.
 pub(super) struct Batch<'a> {
     pub update: Update,
     out: &'a mut dyn FnMut(Update),
 }
 
 impl<'a> Batch<'a> {
-    /// Begins with what was gathered before.
+    /// Starts with an update that may already hold records.
     pub(super) fn new(gathered: Update, out: &'a mut dyn FnMut(Update)) -> Self {
         Self {
             update: gathered,
@@ -27,13 +26,13 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// Makes room for so many records of flows, or for as many as an update holds.
+    /// Reserves room for `records` flow records, or for as many as an update holds.
     pub(super) fn reserve(&mut self, records: usize) {
         let flows = &mut self.update.flow_intervals;
         flows.reserve(records.min(MAX_FLOW_INTERVALS.saturating_sub(flows.len())));
     }
 
-    /// Adds a record; `left`: how many will follow.
+    /// Adds a record; `left` more will follow.
     #[inline]
     pub(super) fn push(&mut self, record: FlowInterval, left: usize) {
         self.update.flow_intervals.push(record);
@@ -43,7 +42,7 @@ impl<'a> Batch<'a> {
         }
     }
 
-    /// An interval is complete: hands on what it made too large.
+    /// Ends an interval: hands on the update if it has become too large.
     pub(super) fn interval_ended(&mut self) {
         let Update {
             link_intervals,
@@ -60,12 +59,12 @@ impl<'a> Batch<'a> {
         (self.out)(std::mem::take(&mut self.update));
     }
 
-    /// Hands on what is left.
+    /// Hands on the last update.
     pub(super) fn finish(mut self) {
         self.hand_on();
     }
 
-    /// The update gathered so far, to be handed on another time.
+    /// Returns the update filled so far, to be handed on later.
     pub(super) fn into_gathered(self) -> Update {
         self.update
     }

@@ -3,21 +3,20 @@
 
 use crate::config::Config;
 
-/// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
-/// handed on before their time.
+/// Maximum memory of a node's open intervals, bytes. Beyond it, the oldest intervals are handed on
+/// early.
 pub(super) const MAX_OPEN_BYTES: usize = 512 << 20;
-/// It is looked at each time so many rows have come.
+/// Number of rows after which that memory is checked.
 pub(super) const ROWS_PER_LOOK: u32 = 65_536;
 
-/// Parameters of how rows become interval records.
+/// Parameters of the aggregation of rows into interval records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct AggregateConfig {
     /// Length of an interval.
     pub interval_ns: u64,
-    /// How much later than a younger row a row may come and still count in its
-    /// own interval.
+    /// How much later than a newer row a row may come and still count in its own interval.
     pub reorder_ns: u64,
-    /// Intervals are handed on when at least this much is complete.
+    /// Intervals are handed on when at least this much time is complete.
     pub publish_ns: u64,
 }
 

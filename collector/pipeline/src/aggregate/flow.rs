@@ -9,15 +9,15 @@ use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
 const FIN_OR_RST: u8 = FIN | RST;
 
-/// Running totals of a [`FlowInterval`]: two cache lines, the first for packets,
-/// the second for samples. Few packets have more to count: see [`Rare`].
+/// Running totals of a [`FlowInterval`]: two cache lines, the first for packets, the second for
+/// samples. Values that few packets have are in [`Rare`].
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct FlowTotals {
     flow_id: u64,
     ip_bytes: u64,
     delay_sum_ns: u64,
-    /// Bytes of frames around the `ip_bytes`, and of headers in them.
+    /// Bytes of the frames around the `ip_bytes`, and of the headers within them.
     frame_bytes: u32,
     header_bytes: u32,
     port: u32,
@@ -25,7 +25,7 @@ pub(super) struct FlowTotals {
     joined: u32,
     departures: [u16; TENTHS],
     samples: u32,
-    /// Of its packets.
+    /// Sampling shift of its packets.
     sampling_shift: u32,
     acked_bytes: u64,
     cwnd_first: u32,
@@ -49,7 +49,7 @@ const _: () = assert!(size_of::<FlowTotals>() == 128);
 pub(super) struct Rare {
     /// TCP flags of packets that begin or end a connection.
     flags: u8,
-    /// Shortest; 0 without any.
+    /// Shortest feedback time; 0 if there is none.
     feedback_rtt_us: u32,
     unjoined: u32,
     drops: u32,
@@ -58,7 +58,7 @@ pub(super) struct Rare {
 }
 
 impl Rare {
-    /// Whether a packet has anything of it.
+    /// Whether a packet has any of these values.
     #[inline(always)]
     pub(super) fn is_in(row: &PostcardRow) -> bool {
         row.tcp_flags & (SYN | FIN_OR_RST) != 0
@@ -99,7 +99,7 @@ impl FlowTotals {
         self.flow_id == flow_id && self.port == port
     }
 
-    /// A packet of the flow left in this tenth of the interval, or was dropped.
+    /// Counts a packet of the flow that left in this tenth of the interval, or was dropped.
     #[inline]
     pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
         if row.out_of_sample {
@@ -113,7 +113,7 @@ impl FlowTotals {
             *header = header.saturating_add(row.ip_bytes.saturating_sub(row.payload_bytes));
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
-            // The second line is left alone where every packet is reported.
+            // The second cache line is not touched if every packet is reported.
             if row.sampling_shift > 0 {
                 self.sampling_shift = row.sampling_shift.into();
             }
@@ -124,7 +124,7 @@ impl FlowTotals {
         self.joined += u32::from(matches!(row.join, Join::Sequence | Join::Time));
     }
 
-    /// A sample of the flow's sender fell into this interval.
+    /// Counts a sample of the flow's sender in this interval.
     #[inline]
     pub(super) fn sample(&mut self, row: &ProbeRow) {
         let inflight = row.snd_nxt.wrapping_sub(row.snd_una);

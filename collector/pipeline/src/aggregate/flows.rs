@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The flows of one interval.
 //!
-//! An open hash table instead of a map: cleared without giving memory back, and
-//! read in order. Justified by the benchmark row "decode, flow, join,
-//! intervals"; `agrees_with_plain_counting` holds it equal to a map.
+//! An open hash table instead of a map: clearing it keeps its memory, and it is read in order.
+//! Justified by the benchmark row "decode, flow, join, intervals"; `agrees_with_plain_counting`
+//! checks that it agrees with a map.
 
 use super::batch::Batch;
 use super::config::{MAX_OPEN_BYTES, ROWS_PER_LOOK};
@@ -18,23 +18,23 @@ const LEAST: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     totals: Vec<FlowTotals>,
-    /// Flow, port and where its totals are, for the order of the records.
+    /// Flow, port and place of the totals, by which the records are sorted.
     order: Vec<(u64, u32, Place)>,
-    /// A power of two long.
+    /// The hash table; its length is a power of two.
     places: Vec<Place>,
-    /// From a hash to its place: 64 less the power.
+    /// Right shift from a hash to an index in `places`: 64 minus log2 of the length.
     shift: u32,
-    /// Values that few intervals have, by place: they would make the totals a line longer.
+    /// Values that few intervals have, by index in `totals`, which they would make a line longer.
     rare: Vec<Rare>,
 }
 
-/// Queue and place in `totals`: the queue would make the totals a line longer. By queue
-/// first.
+/// Queue and index in `totals`, ordered by queue first. The queue would make the totals a cache
+/// line longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u32);
 
 const PLACE_BITS: u32 = 24;
-/// Totals beyond this have no place. Intervals are handed on before they hold so many.
+/// Maximum number of totals. Intervals are handed on before they hold so many.
 const MAX_TOTALS: usize = (1 << PLACE_BITS) - 1;
 const _: () =
     assert!(MAX_OPEN_BYTES / size_of::<FlowTotals>() + (ROWS_PER_LOOK as usize) < MAX_TOTALS);
@@ -55,25 +55,25 @@ impl Place {
         (self.0 >> PLACE_BITS) as u8
     }
 
-    /// In `totals`; of a free one beyond its end.
+    /// Index in `totals`; beyond its end if the place is free.
     #[inline(always)]
     fn index(self) -> usize {
         (self.0 as usize & MAX_TOTALS).wrapping_sub(1)
     }
 }
 
-/// Steps of looking ahead to a flow's turn, each a few rows after the one before.
+/// Steps of prefetching for a flow, each a few rows after the one before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// Fetches the place that tells where the flow's totals are.
     Place,
-    /// Fetches the totals; the place is near by now.
+    /// Fetches the totals; the place is in the cache by now.
     Totals,
 }
 
-/// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
-/// the golden ratio puts far from each other. A flow at several queues of a port, which
-/// is rare, has its places side by side.
+/// Hashes a flow and a port; the upper bits are used. Flow ids are consecutive, and multiplying by
+/// the golden ratio spreads them. A flow at several queues of a port, which is rare, has its places
+/// side by side.
 #[inline]
 fn hash(flow_id: u64, port: u32) -> u64 {
     (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -97,7 +97,7 @@ impl Flows {
         self.add(flow_id, port, queue)
     }
 
-    /// Prefetches what a flow's turn will need, step by step.
+    /// Prefetches what counting a row of a flow will need, step by step.
     #[inline(always)]
     pub(super) fn prefetch(&self, step: Step, flow_id: u64, port: u32) {
         let at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
@@ -134,7 +134,7 @@ impl Flows {
         i
     }
 
-    /// Puts a place in `totals` into the table.
+    /// Enters the totals at an index into the table.
     fn enter(&mut self, i: usize) {
         let Some(&(flow_id, port, entered)) = self.order.get(i) else {
             return;
@@ -150,7 +150,7 @@ impl Flows {
         }
     }
 
-    /// A packet of a flow left in this tenth of the interval, or was dropped.
+    /// Counts a packet of a flow that left in this tenth of the interval, or was dropped.
     #[inline]
     pub(super) fn packet(&mut self, row: &PostcardRow, tenth: usize) {
         let i = self.place(row.flow_id, row.port, row.queue);
@@ -164,7 +164,7 @@ impl Flows {
         }
     }
 
-    /// A sample of a flow's sender fell into this interval.
+    /// Counts a sample of a flow's sender in this interval.
     #[inline]
     pub(super) fn sample(&mut self, row: &ProbeRow) {
         let i = self.place(row.flow_id, row.port, row.queue);
@@ -173,7 +173,7 @@ impl Flows {
         }
     }
 
-    /// Memory, bytes; also what is kept for the flows to come.
+    /// Memory in bytes, including the memory kept for future flows.
     pub(super) fn memory_bytes(&self) -> usize {
         let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, Place)>() + size_of::<Rare>();
         self.totals.capacity() * of_flow + self.places.len() * size_of::<Place>()
@@ -184,8 +184,8 @@ impl Flows {
         self.totals.len()
     }
 
-    /// Hands on the records in the order of flows, ports and queues and forgets them; the
-    /// memory stays.
+    /// Hands on and removes the records, in the order of flows, ports and queues; the memory is
+    /// kept.
     pub(super) fn drain(&mut self, node_id: u32, span: Span, to: &mut Batch<'_>) {
         to.reserve(self.totals.len());
         self.order.sort_unstable();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A histogram that costs little to count into: the counts of all buckets from the
-//! lowest to the highest seen, which are few (a factor of two is 64 buckets).
+//! A histogram that is cheap to update: it holds the counts of all buckets from the lowest to the
+//! highest seen, which are few (64 buckets per factor of two).
 
 use tidemark_proto::histogram::bucket_of;
 use tidemark_proto::telemetry::Histogram;
 
-/// Buckets made at once, beyond the one that is needed.
+/// Number of buckets added at once beyond the one that is needed.
 const SPARE: u32 = 16;
 
 /// Counts of consecutive buckets.
@@ -54,15 +54,14 @@ impl Buckets {
         }
     }
 
-    /// Counts all that was recorded so many times.
+    /// Multiplies all counts.
     pub(super) fn multiply(&mut self, times: u32) {
         for count in &mut self.counts {
             *count = count.saturating_mul(times);
         }
     }
 
-    /// The wire form, `None` when empty; empties the histogram and keeps its
-    /// memory.
+    /// Returns the wire form, or `None` if empty; clears the histogram and keeps its memory.
     pub(super) fn take(&mut self) -> Option<Histogram> {
         let mut histogram = Histogram::default();
         for (bucket, count) in (self.first..).zip(&mut self.counts) {

@@ -5,13 +5,13 @@ use super::flows::Flows;
 use super::link::LinkTotals;
 use tidemark_proto::telemetry::Drop;
 
-/// Number of an egress queue among those of its node.
+/// Index of an egress queue among the queues of its node.
 pub(super) type LinkIndex = usize;
 
 /// Totals of one node over one interval.
 #[derive(Debug, Default)]
 pub(super) struct Interval {
-    /// By [`LinkIndex`].
+    /// Totals by [`LinkIndex`].
     pub links: Vec<Option<Box<LinkTotals>>>,
     pub flows: Flows,
     pub drops: Vec<Drop>,
@@ -27,13 +27,13 @@ impl Interval {
         self.links[link].get_or_insert_default()
     }
 
-    /// Whether it has packets of an egress queue.
+    /// Whether the interval has packets of an egress queue.
     pub(super) fn has(&self, link: LinkIndex) -> bool {
         let totals = self.links.get(link).and_then(Option::as_deref);
         totals.is_some_and(LinkTotals::has_packets)
     }
 
-    /// Packets that left a queue.
+    /// Number of packets that left an egress queue.
     pub(super) fn departures(&self, link: LinkIndex) -> u64 {
         let totals = self.links.get(link).and_then(Option::as_deref);
         totals.map_or(0, LinkTotals::departures)

@@ -7,12 +7,12 @@ use crate::rows::PostcardRow;
 use tidemark_proto::telemetry::LinkInterval;
 use tidemark_rows::Absent;
 
-/// An egress queue that the configuration does not name is forgotten after as
-/// long without a packet.
+/// An egress queue that the configuration does not name is forgotten after this long without a
+/// packet.
 const FORGET_NS: u64 = 10_000_000_000;
 
-/// One that the configuration does not name gives no records of nothing after as
-/// long without a packet.
+/// An egress queue that the configuration does not name gets no empty records after this long
+/// without a packet.
 const QUIET_NS: u64 = 1_000_000_000;
 
 #[derive(Debug, Default)]
@@ -21,9 +21,9 @@ pub(super) struct LinkTotals {
     occupancy: Buckets,
     delay: Buckets,
     limit_bytes: Option<u64>,
-    /// Smallest of the reports': what is counted stands for so many.
+    /// Smallest sampling shift of the reports: each packet counted stands for `1 << shift`.
     sampling_shift: Option<u32>,
-    /// Marks within the sample, by what they stand for.
+    /// CE marks within the sample, weighted by what they stand for.
     marks: u32,
     lost: i64,
 }
@@ -33,10 +33,10 @@ impl LinkTotals {
         size_of::<Self>() + self.occupancy.memory_bytes() + self.delay.memory_bytes()
     }
 
-    /// The packet came to the queue in this interval.
+    /// Counts a packet that came to the queue in this interval.
     #[inline(always)]
     pub(super) fn arrival(&mut self, row: &PostcardRow) {
-        // The sample stands for all: anything out of it would count twice.
+        // The sample stands for all packets: one outside it would count twice.
         if row.out_of_sample {
             return;
         }
@@ -62,7 +62,7 @@ impl LinkTotals {
         self.limit_bytes = Some(row.limit_bytes);
     }
 
-    /// How many packets of the interval's smallest shift a packet stands for.
+    /// Returns how many packets at the interval's smallest shift a packet stands for.
     #[inline(always)]
     fn times(&mut self, row: &PostcardRow) -> u32 {
         let shift = u32::from(row.sampling_shift);
@@ -86,8 +86,8 @@ impl LinkTotals {
             .unwrap_or(u32::MAX)
     }
 
-    /// Scales the counts so far to a new sampling rate: each stands for `times` of
-    /// the packets counted now. Drops stay; in the distributions they cannot be told apart.
+    /// Scales the counts so far to a smaller shift: each counts as `times` packets. Drops are not
+    /// scaled, except in the histograms, where they cannot be told apart.
     fn multiply(&mut self, times: u32) {
         let r = &mut self.record;
         let others = r.arrivals.saturating_sub(r.drops);
@@ -120,7 +120,7 @@ impl LinkTotals {
         u64::from(self.record.packets)
     }
 
-    /// The packet left the queue in this interval.
+    /// Counts a packet that left the queue in this interval.
     #[inline(always)]
     pub(super) fn departure(&mut self, row: &PostcardRow) {
         if row.out_of_sample {
@@ -151,14 +151,14 @@ impl LinkTotals {
         }
     }
 
-    /// Reports found missing (or found again) with a report of this interval.
+    /// Adds reports that a report of this interval showed to be missing (negative: to be late).
     #[inline]
     pub(super) fn lost(&mut self, reports: i32) {
         self.lost += i64::from(reports);
     }
 }
 
-/// Port and queue of an egress queue.
+/// Port and queue number of an egress queue.
 pub(super) type PortQueue = (u32, u8);
 
 /// The time of one interval.
@@ -168,20 +168,20 @@ pub(super) struct Span {
     pub duration_ns: u64,
 }
 
-/// State carried from interval to interval.
+/// State of an egress queue that is carried from interval to interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkState {
-    /// How long its packets may be under way.
+    /// How long its packets may be delayed.
     pub delay: DelayAllowance,
-    /// End of the last interval that had anything of it, ns; 0 before it.
+    /// End of the last interval with packets of the queue, ns; 0 before it.
     pub active_ns: u64,
     limit_bytes: u64,
     sampling_shift: u32,
-    /// A mark out of the sample came: all marks are reported. Other exporters sample them.
+    /// Whether all marks are reported, as a mark outside the sample shows; else they are sampled.
     all_marks: bool,
-    /// Of a port that the configuration names.
+    /// Whether the queue counts as one of a port that the configuration names.
     pub named: bool,
-    /// Start of the first record given.
+    /// Start of the queue's first record, ns.
     first_start_ns: Option<u64>,
 }
 
@@ -193,25 +193,25 @@ impl LinkState {
         }
     }
 
-    /// The node's clock restarted.
+    /// Resets the state after the node's clock restarted.
     pub(super) fn restart(&mut self) {
         self.first_start_ns = None;
         self.active_ns = 0;
         self.delay = DelayAllowance::default();
     }
 
-    /// Whether nothing has come for a while by the start of an interval.
+    /// Whether no packet has come for [`QUIET_NS`] at the start of an interval.
     pub(super) fn is_quiet(&self, start_ns: u64) -> bool {
         self.active_ns > 0 && start_ns.saturating_sub(self.active_ns) > QUIET_NS
     }
 
-    /// Whether nothing has come for long by the end of an interval.
+    /// Whether no packet has come for [`FORGET_NS`] at the end of an interval.
     pub(super) fn is_silent(&self, end_ns: u64) -> bool {
         self.first_start_ns.is_some() && end_ns.saturating_sub(self.active_ns) > FORGET_NS
     }
 
-    /// The finished record; `totals` is `None` when nothing came by, else it is
-    /// emptied and can be used again.
+    /// Returns the finished record; `totals` is `None` if no packets came, otherwise it is cleared
+    /// for reuse.
     pub(super) fn record(
         &mut self,
         totals: Option<&mut LinkTotals>,

@@ -8,26 +8,24 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// Egress queues per node that the configuration does not name.
+/// Maximum number of egress queues per node that the configuration does not name.
 const MAX_UNNAMED: usize = 256;
 
-/// Egress queues of a port that the configuration names which count as named; further
-/// ones do not.
+/// Maximum number of egress queues that count as named, of a port that the configuration names.
 const MAX_NAMED: usize = 8;
 
-/// Queueing delay that a queue which the configuration does not name is waited for at
-/// most, where it names others: who makes a port up delays no other. What comes later
-/// is counted (`rows_late`).
+/// Longest queueing delay that is waited for at a queue that the configuration does not name, if it
+/// names others: a forged port must not delay the real ones. Later rows are counted (`rows_late`).
 const MAX_UNNAMED_DELAY_NS: u64 = 100_000_000;
 
 /// State carried from interval to interval for each egress queue.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     named_ports: BTreeSet<u32>,
-    /// `None`: forgotten, free for another.
+    /// `None` if the queue was forgotten; the place is reused.
     states: Vec<Option<(PortQueue, LinkState)>>,
     index: FxHashMap<PortQueue, LinkIndex>,
-    /// In the order of ports and queues.
+    /// Indexes in the order of ports and queues.
     sorted: Vec<LinkIndex>,
     unnamed: usize,
     /// The queue looked up last: packets of a queue come in runs.
@@ -42,7 +40,7 @@ impl Links {
         }
     }
 
-    /// Index of an egress queue; `None` when there are too many.
+    /// Returns the index of an egress queue; `None` if there are too many.
     #[inline]
     pub(super) fn index(&mut self, key: PortQueue) -> Option<LinkIndex> {
         if let Some((last_key, last)) = self.last
@@ -93,14 +91,14 @@ impl Links {
         Some(i)
     }
 
-    /// Delay seen lately at an egress queue.
+    /// Returns the recent delay of an egress queue.
     #[inline]
     pub(super) fn delay_mut(&mut self, link: LinkIndex) -> Option<&mut DelayAllowance> {
         let (_, state) = self.states.get_mut(link)?.as_mut()?;
         Some(&mut state.delay)
     }
 
-    /// The longest delay of any egress queue that is waited for, ns.
+    /// Returns the longest delay that is waited for at any egress queue, ns.
     pub(super) fn longest_delay_ns(&self) -> u64 {
         let believed_ns = |(_, state): &(PortQueue, LinkState)| {
             let longest_ns = state.delay.longest_ns();
@@ -114,16 +112,16 @@ impl Links {
         states.map(believed_ns).max().unwrap_or(0)
     }
 
-    /// The node's clock restarted.
+    /// Resets the queues after the node's clock restarted.
     pub(super) fn restart(&mut self) {
         for (_, state) in self.states.iter_mut().flatten() {
             state.restart();
         }
     }
 
-    /// Adds the records of an interval, in the order of ports and queues: of every queue
-    /// that has been seen, until it has been quiet for a second where the configuration
-    /// does not name it. What somebody makes up costs nothing more.
+    /// Adds the records of an interval, in the order of ports and queues: of every queue that has
+    /// been seen, except unnamed queues that have been quiet for a second. Forged queues cost
+    /// nothing more.
     pub(super) fn records(
         &mut self,
         node_id: u32,
@@ -143,9 +141,8 @@ impl Links {
         }
     }
 
-    /// Forgets what is long ago by `time_ns`: delays, and queues that the
-    /// configuration does not name. `open` tells whether an open interval has
-    /// packets of a queue.
+    /// Forgets delays, and queues that the configuration does not name, that are old at `time_ns`.
+    /// `open` tells whether an open interval has packets of a queue.
     pub(super) fn forget(&mut self, time_ns: u64, open: impl Fn(LinkIndex) -> bool) {
         for i in 0..self.states.len() {
             let Some(Some((key, state))) = self.states.get_mut(i) else {
@@ -225,7 +222,7 @@ mod tests {
         assert_eq!(links.unnamed, 0);
     }
 
-    /// Every packet of a queue waits so long, until that is believed.
+    /// Has every packet of a queue wait for `delay_ns`, until that is believed.
     fn wait(links: &mut Links, key: PortQueue, delay_ns: u64) {
         let link = links.index(key).unwrap();
         let delay = links.delay_mut(link).unwrap();
@@ -243,7 +240,7 @@ mod tests {
         assert_eq!(links.longest_delay_ns(), MAX_UNNAMED_DELAY_NS);
         wait(&mut links, (7, 0), 3 * S);
         assert_eq!(links.longest_delay_ns(), 3 * S);
-        // If no port is named, all are alike.
+        // If no port is named, all are treated alike.
         let mut links = Links::new(BTreeSet::new());
         wait(&mut links, (8, 0), 9 * S);
         assert_eq!(links.longest_delay_ns(), 9 * S);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interval records from rows. The result depends on the rows and their order
-//! alone, so that a replayed capture gives what was sent live.
+//! Builds interval records from rows. The result depends only on the rows and their order, so that
+//! a replayed capture gives the records that were sent live.
 
 mod allowance;
 mod batch;
@@ -29,7 +29,7 @@ pub use config::AggregateConfig;
 pub(crate) use flows::Step;
 pub use open::OutOfWindow;
 
-/// Flows, events and clocks are handed on at once when so many have gathered.
+/// Number of gathered flows, events and clocks at which they are handed on at once.
 const MAX_GATHERED: usize = 4096;
 
 /// Builds interval records.
@@ -42,12 +42,12 @@ pub struct Aggregator {
     last_node: usize,
     gathered: Update,
     outside: OutOfWindow,
-    /// Nodes of which rows are missing before their next packet.
+    /// Nodes with rows missing before their next packet.
     missing: Vec<u32>,
 }
 
 impl Aggregator {
-    /// An aggregator that has seen nothing; an interval is at least 1 ns long.
+    /// Creates an aggregator without rows; an interval is at least 1 ns long.
     pub fn new(config: AggregateConfig) -> Self {
         Self {
             config: AggregateConfig {
@@ -64,10 +64,9 @@ impl Aggregator {
         }
     }
 
-    /// The aggregator of a pipeline: egress queues of ports that the
-    /// configuration names have their places in any case, and a record of every
-    /// interval once they are known. Others are bounded in number and forgotten
-    /// when they fall silent.
+    /// Creates a pipeline's aggregator: egress queues of ports that the configuration names always
+    /// have a place, and a record of every interval once they are seen. Other queues are limited in
+    /// number and forgotten when they fall silent.
     pub fn of(config: &Config) -> Self {
         let named = |(&id, node): (&u32, &NodeConfig)| (id, node.ports.keys().copied().collect());
         Self {
@@ -76,7 +75,7 @@ impl Aggregator {
         }
     }
 
-    /// Rows counted elsewhere than where they belong.
+    /// Returns the numbers of rows not counted in the interval they belong to.
     pub fn out_of_window(&self) -> OutOfWindow {
         self.outside
     }
@@ -113,7 +112,7 @@ impl Aggregator {
         &mut self.nodes[i]
     }
 
-    /// Takes a packet; `out` gets the updates that became complete by it.
+    /// Counts a packet; `out` gets the updates that it completes.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
         self.make_room(row, out);
@@ -122,8 +121,8 @@ impl Aggregator {
         }
     }
 
-    /// Closes what is open where a packet is too far ahead to be counted with it: what lies
-    /// between was not heard.
+    /// Closes the open intervals if a packet is too far ahead to be open with them: nothing was
+    /// heard in between.
     #[inline(always)]
     pub(crate) fn make_room(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
         let i = self.position(row.node_id);
@@ -133,27 +132,27 @@ impl Aggregator {
         }
     }
 
-    /// Rows that came here next are missing. Until each node's next packet nothing is told of
-    /// it: that time is unknown, and not idle.
+    /// Marks that the next rows are missing. Until a node's next packet, nothing is reported of it:
+    /// that time is unknown, not idle.
     pub fn rows_missing(&mut self) {
         self.missing = self.nodes.iter().map(|n| n.node_id).collect();
     }
 
-    /// To be called before a packet, where rows can be missing.
+    /// Must be called before each packet if rows can be missing.
     #[inline]
     pub fn resume(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
         let Some(place) = self.missing.iter().position(|&id| id == row.node_id) else {
             return;
         };
         self.missing.swap_remove(place);
-        // Few rows are missing where its time is open still.
+        // Few rows are missing if the packet's interval is still open.
         if self.node(row.node_id).is_beyond(row.ingress_ns) {
             self.close(row.node_id, u64::MAX, out);
             self.node(row.node_id).restart();
         }
     }
 
-    /// Takes a packet; true when [`Aggregator::close_due`] has something to do.
+    /// Counts a packet; returns whether [`Aggregator::close_due`] has anything to close.
     #[inline(always)]
     pub(crate) fn count(&mut self, row: &PostcardRow) -> bool {
         let i = self.position(row.node_id);
@@ -164,7 +163,7 @@ impl Aggregator {
         node.due().is_some()
     }
 
-    /// Closes what is due at the node of the last packet.
+    /// Closes the intervals that are due at the node of the last packet.
     #[cold]
     pub(crate) fn close_due(&mut self, out: &mut dyn FnMut(Update)) {
         if let Some(node) = self.nodes.get(self.last_node)
@@ -174,7 +173,7 @@ impl Aggregator {
         }
     }
 
-    /// Takes a sample.
+    /// Counts a sample.
     #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
         let i = self.position(row.node_id);
@@ -183,15 +182,15 @@ impl Aggregator {
         }
     }
 
-    /// Whether fetching ahead is worth its cost: at the node that came last, as
-    /// the next one is nearly always the same.
+    /// Whether prefetching is worth its cost at the last row's node, which is nearly always the
+    /// next row's node as well.
     #[inline(always)]
     pub(crate) fn has_many_flows(&self) -> bool {
         let node = self.nodes.get(self.last_node);
         node.is_some_and(|n| n.many_flows)
     }
 
-    /// Prefetches what counting a packet ahead will need, at that node.
+    /// Prefetches what counting a coming packet of that node will need.
     #[inline(always)]
     pub(crate) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(node) = self.nodes.get(self.last_node) {
@@ -199,7 +198,7 @@ impl Aggregator {
         }
     }
 
-    /// As `prefetch_packet`, for a sample.
+    /// Like `prefetch_packet`, for a sample.
     #[inline(always)]
     pub(crate) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(node) = self.nodes.get(self.last_node) {
@@ -207,7 +206,7 @@ impl Aggregator {
         }
     }
 
-    /// Takes an event; `out` gets the updates that became complete by it.
+    /// Takes an event; `out` gets the updates that it completes.
     pub fn event(&mut self, row: &EventRow, out: &mut dyn FnMut(Update)) {
         match &row.event {
             Event::Flow(f) => self.gathered.flows.push(flow_info(f)),
@@ -256,7 +255,7 @@ impl Aggregator {
         }
     }
 
-    /// Closes everything.
+    /// Closes all intervals.
     pub fn finish(&mut self, out: &mut dyn FnMut(Update)) {
         let mut batch = Batch::new(std::mem::take(&mut self.gathered), out);
         let mut ids: Vec<u32> = self.node_index.keys().copied().collect();
@@ -270,7 +269,7 @@ impl Aggregator {
     }
 }
 
-/// An address in network order.
+/// Returns the bytes of an address in network order.
 pub fn address_bytes(address: IpAddr) -> Vec<u8> {
     match address {
         IpAddr::V4(a) => a.octets().to_vec(),
@@ -278,7 +277,7 @@ pub fn address_bytes(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// The flow as the telemetry contract describes it.
+/// Converts a flow to its form in the telemetry contract.
 pub fn flow_info(f: &FlowRow) -> FlowInfo {
     FlowInfo {
         flow_id: f.flow_id,

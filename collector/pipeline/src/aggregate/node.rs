@@ -20,12 +20,11 @@ fn tenth(time_ns: u64, start_ns: u64, tenths_per_ns: f64) -> usize {
     (time_ns.saturating_sub(start_ns) as f64 * tenths_per_ns) as usize
 }
 
-/// The open intervals of one node and what is carried from one to the next.
+/// The open intervals of one node, and the state carried from one interval to the next.
 ///
-/// The fast path is a packet that came and left in the interval looked up last.
-/// Its plain form is [`NodeIntervals::postcard_slow`]; the property test
-/// `agrees_with_plain_counting` holds both equal to counting into maps.
-/// Justified by the benchmark row "decode, flow, join, intervals".
+/// The fast path takes a packet that came and left in the interval of the last lookup. Its plain
+/// form is [`NodeIntervals::postcard_slow`]; the property test `agrees_with_plain_counting` checks
+/// both against counting into maps. Justified by the benchmark row "decode, flow, join, intervals".
 #[derive(Debug)]
 pub(super) struct NodeIntervals {
     pub node_id: u32,
@@ -33,31 +32,30 @@ pub(super) struct NodeIntervals {
     tenths_per_ns: f64,
     open: OpenIntervals,
     links: Links,
-    /// Interval of the last packet: packets left about a round trip before the
-    /// samples that tell of them.
+    /// Interval of the last packet: packets leave about a round trip before the samples that
+    /// describe them.
     last_packet: CachedInterval,
     last_sample: CachedInterval,
     max_ns: u64,
-    /// An egress queue, and up to which delay nothing is to be learnt from its
-    /// packets.
+    /// An egress queue, and the delay up to which its packets show nothing new.
     learnt: (LinkIndex, u64),
-    /// The longest queueing delay lately, that late arrivals are waited for.
+    /// The longest recent queueing delay, for which late arrivals are waited for.
     longest_delay_ns: u64,
-    /// Intervals can be handed on once a packet is as young as this.
+    /// Intervals can be handed on once a packet has this time or a later one.
     due_ns: u64,
-    /// From here on no interval can be open together with those that are.
+    /// From this time on, no interval can be open together with the oldest one.
     leap_ns: u64,
-    /// The last closed interval had so many flows that fetching totals ahead is worth its
+    /// Whether the last closed interval had so many flows that prefetching totals is worth its
     /// cost.
     pub many_flows: bool,
     pub(super) max_open_bytes: usize,
     rows_until_look: u32,
-    /// Intervals that end by then are handed on, even if reports for them are still due.
+    /// Intervals that end by this time are handed on, even if reports for them are still due.
     forced_to_ns: Option<u64>,
 }
 
 impl NodeIntervals {
-    /// `named_ports`: ports that the configuration names.
+    /// Creates a node without rows; `named_ports` are the ports that the configuration names.
     pub(super) fn new(node_id: u32, config: AggregateConfig, named_ports: BTreeSet<u32>) -> Self {
         Self {
             node_id,
@@ -79,7 +77,7 @@ impl NodeIntervals {
         }
     }
 
-    /// The node's clock restarted.
+    /// Resets the node after its clock restarted.
     pub(super) fn restart(&mut self) {
         self.open.clear();
         self.max_ns = 0;
@@ -90,17 +88,17 @@ impl NodeIntervals {
         self.window_moved();
     }
 
-    /// A time after the end of every open interval.
+    /// Whether a time is after the end of every open interval.
     pub(super) fn is_beyond(&self, time_ns: u64) -> bool {
         self.open.end_ns().is_some_and(|end_ns| time_ns >= end_ns)
     }
 
-    /// How long after the end of an interval packets of it may come.
+    /// Returns how long after the end of an interval its packets may come.
     fn wait_ns(&self) -> u64 {
         self.config.reorder_ns + self.longest_delay_ns + self.longest_delay_ns / 4
     }
 
-    /// The open intervals have moved, or have to wait longer.
+    /// Updates the cached state after the open intervals moved, or have to wait longer.
     fn window_moved(&mut self) {
         self.last_packet = CachedInterval::default();
         self.last_sample = CachedInterval::default();
@@ -113,8 +111,8 @@ impl NodeIntervals {
         self.leap_ns = self.open.most_ns();
     }
 
-    /// Up to where intervals have to be closed before a row of this time is counted: it
-    /// leaps beyond all that can be open with those that are.
+    /// Returns the time up to which intervals must be closed before a row of `time_ns` is counted,
+    /// if the row is too far ahead to be open with them.
     #[inline]
     pub(super) fn due_before(&self, time_ns: u64) -> Option<u64> {
         (time_ns >= self.leap_ns).then(|| time_ns.saturating_sub(self.wait_ns()))
@@ -164,7 +162,7 @@ impl NodeIntervals {
         self.counted(outside);
     }
 
-    /// A row has been counted, and may have taken memory.
+    /// Notes that a row was counted, which may have taken memory.
     #[inline(always)]
     fn counted(&mut self, outside: &mut OutOfWindow) {
         self.rows_until_look -= 1;
@@ -173,7 +171,7 @@ impl NodeIntervals {
         }
     }
 
-    /// Has the oldest open intervals handed on where all take too much memory.
+    /// Has the oldest open intervals handed on if all take too much memory.
     #[cold]
     #[inline(never)]
     fn bound_memory(&mut self, outside: &mut OutOfWindow) {
@@ -185,7 +183,7 @@ impl NodeIntervals {
         }
     }
 
-    /// Takes a delay of an egress queue that may be longer than is believed.
+    /// Takes a delay of an egress queue that may be longer than the believed one.
     #[inline(never)]
     fn learn_delay(&mut self, link: LinkIndex, delay_ns: u64, time_ns: u64) {
         let Some(delay) = self.links.delay_mut(link) else {
@@ -194,7 +192,7 @@ impl NodeIntervals {
         let mut longer = false;
         if delay.exceeded_by(delay_ns) {
             let interval = self.open.number(time_ns);
-            // One that is no longer open was judged when it was closed.
+            // An interval that is no longer open was judged when it was closed.
             if let Some(before) = delay.unjudged(interval)
                 && before < interval
                 && let Some(left) = self.open.departures(before, link)
@@ -282,7 +280,7 @@ impl NodeIntervals {
         self.counted(outside);
     }
 
-    /// Prefetches the totals that a packet ahead will probably be counted in.
+    /// Prefetches the totals that a coming packet will probably be counted in.
     #[inline(always)]
     pub(super) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(interval) = self.open.get(self.last_packet.offset) {
@@ -290,7 +288,7 @@ impl NodeIntervals {
         }
     }
 
-    /// As `prefetch_packet`, for a sample.
+    /// Like `prefetch_packet`, for a sample.
     #[inline(always)]
     pub(super) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
         if let Some(interval) = self.open.get(self.last_sample.offset) {
@@ -298,7 +296,7 @@ impl NodeIntervals {
         }
     }
 
-    /// Up to where intervals can be closed, once that is worth an update.
+    /// Returns the time up to which intervals can be closed, once that is worth an update.
     #[inline]
     pub(super) fn due(&self) -> Option<u64> {
         if self.max_ns < self.due_ns {
@@ -308,7 +306,7 @@ impl NodeIntervals {
         Some(self.forced_to_ns.map_or(to_ns, |forced| forced.max(to_ns)))
     }
 
-    /// Closes the intervals that end by `to_ns`; false when there is none.
+    /// Closes the intervals that end by `to_ns`; returns false if there are none.
     pub(super) fn close(&mut self, to_ns: u64, batch: &mut Batch<'_>) -> bool {
         let (links, node_id) = (&mut self.links, self.node_id);
         let mut many = self.many_flows;
@@ -332,7 +330,7 @@ impl NodeIntervals {
         true
     }
 
-    /// Closes everything.
+    /// Closes all open intervals.
     pub(super) fn end(&mut self, batch: &mut Batch<'_>) -> bool {
         match self.open.end_ns() {
             Some(end_ns) => self.close(end_ns, batch),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The open intervals of one node: consecutive ones, from the oldest that may
-//! still change.
+//! The open intervals of one node: consecutive intervals from the oldest that may still change.
 
 use super::config::AggregateConfig;
 use super::interval::{Interval, LinkIndex};
@@ -8,22 +7,21 @@ use super::link::Span;
 use crate::accounting::MAX_TIME_NS;
 use std::collections::VecDeque;
 
-/// Open intervals reach at most this far.
+/// Longest time that open intervals may span.
 const MAX_OPEN_NS: u64 = 120_000_000_000;
-/// Emptied intervals kept for use again.
+/// Maximum number of cleared intervals kept for reuse.
 const MAX_SPARE: usize = 64;
 
 /// Rows that could not be counted in the interval they belong to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OutOfWindow {
-    /// Too late: counted in the oldest open interval.
+    /// Rows too late: counted in the oldest open interval.
     pub late: u64,
-    /// Too far ahead: counted in the youngest open interval.
+    /// Rows too far ahead: counted in the newest open interval.
     pub ahead: u64,
-    /// Intervals handed on before their time, because the open ones took too much
-    /// memory.
+    /// Intervals handed on early because the open intervals took too much memory.
     pub forced: u64,
-    /// Of egress queues beyond the bound per node: not counted.
+    /// Rows of egress queues beyond the limit per node: not counted.
     pub links_refused: u64,
 }
 
@@ -33,32 +31,32 @@ pub(super) struct OpenIntervals {
     interval_ns: u64,
     /// Number of the oldest open interval; `None` before the first row.
     base: Option<u64>,
-    /// Intervals before `base` have been handed on.
+    /// Whether intervals before `base` have been handed on.
     closing: bool,
     intervals: VecDeque<Interval>,
-    /// Emptied, to be used again.
+    /// Cleared intervals for reuse.
     spare: Vec<Interval>,
 }
 
-/// An interval that was looked up, to be used while times fall into it.
+/// The result of an interval lookup, used while times fall into the interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedInterval {
     pub start_ns: u64,
-    /// 0 when none was looked up, or `offset` is no longer right.
+    /// 0 if there was no lookup, or if `offset` is no longer right.
     end_ns: u64,
     /// Place among the open intervals.
     pub offset: usize,
 }
 
 impl CachedInterval {
-    /// Whether a time falls into it.
+    /// Whether a time falls into the interval.
     #[inline(always)]
     pub(super) fn has(&self, time_ns: u64) -> bool {
         (self.start_ns..self.end_ns).contains(&time_ns)
     }
 }
 
-/// Place of an interval, and whether the open ones moved for it.
+/// Place of an interval, and whether the open intervals moved for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub offset: usize,
@@ -89,14 +87,14 @@ impl OpenIntervals {
         Some(self.base? * self.interval_ns)
     }
 
-    /// End of the youngest open interval, ns.
+    /// End of the newest open interval, ns.
     pub(super) fn end_ns(&self) -> Option<u64> {
         let end = self.base? + self.intervals.len() as u64;
         Some(end.saturating_mul(self.interval_ns))
     }
 
-    /// Up to where intervals have to be closed, and how many those are, for the others
-    /// to take half of `most_bytes`, where all take more. Emptied intervals go first.
+    /// Returns the time up to which to close intervals, and how many these are, so that the rest
+    /// take half of `most_bytes`; `None` unless all take more. Cleared intervals are freed first.
     pub(super) fn crowded(&mut self, most_bytes: usize) -> Option<(u64, u64)> {
         let bytes = |i: &Interval| i.memory_bytes();
         let open_bytes: usize = self.intervals.iter().map(bytes).sum();
@@ -123,8 +121,7 @@ impl OpenIntervals {
         self.intervals.iter().any(|i| i.has(link))
     }
 
-    /// Packets that left a queue in the interval of a number; `None` when it is
-    /// not open.
+    /// Number of packets that left a queue in interval `number`; `None` if it is not open.
     pub(super) fn departures(&self, number: u64, link: LinkIndex) -> Option<u64> {
         let offset = usize::try_from(number.checked_sub(self.base?)?).ok()?;
         Some(self.intervals.get(offset)?.departures(link))
@@ -146,14 +143,13 @@ impl OpenIntervals {
         self.intervals.get_mut(offset)
     }
 
-    /// Whether the interval of a number is at `offset`. It is elsewhere when the
-    /// number is out of the window.
+    /// Whether interval `number` is at `offset`; it is not if the number is outside the window.
     #[inline]
     pub(super) fn is_at(&self, number: u64, offset: usize) -> bool {
         self.base.is_some_and(|b| b + offset as u64 == number)
     }
 
-    /// Result of a lookup to remember; nothing unless the interval is where its number belongs.
+    /// Returns a lookup to remember, which is empty unless the interval is at `offset`.
     pub(super) fn cached(&self, number: u64, offset: usize) -> CachedInterval {
         if !self.is_at(number, offset) {
             return CachedInterval::default();
@@ -180,7 +176,7 @@ impl OpenIntervals {
         self.make(number, outside)
     }
 
-    /// End of the longest time that can be open; `u64::MAX` before the first row.
+    /// End of the longest window that can be open, ns; `u64::MAX` before the first row.
     pub(super) fn most_ns(&self) -> u64 {
         let most = |base: u64| base.saturating_add(self.max_open());
         self.base
@@ -212,7 +208,7 @@ impl OpenIntervals {
             }
         };
         if offset >= max_open && self.intervals.is_empty() {
-            // All before it was handed on, and nothing is known of the time between.
+            // All earlier intervals were handed on, and nothing is known of the time in between.
             self.base = Some(number);
             moved = true;
             offset = 0;
@@ -229,8 +225,8 @@ impl OpenIntervals {
         Place { offset, moved }
     }
 
-    /// Closes the intervals that end by `to_ns`, oldest first; `take` gets each.
-    /// Returns the start of the oldest open one, `None` when nothing closed.
+    /// Closes the intervals that end by `to_ns`, oldest first; `take` gets each. Returns the start
+    /// of the oldest open interval, `None` if none was closed.
     pub(super) fn close(
         &mut self,
         to_ns: u64,

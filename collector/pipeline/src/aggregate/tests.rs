@@ -26,8 +26,8 @@ fn row(ingress_ns: u64, delay_ns: u64, dropped: bool) -> PostcardRow {
 }
 
 proptest! {
-    /// Whatever the disorder, every packet is counted once on arrival and
-    /// once on leaving, and no interval is given twice.
+    /// In any order of rows, every packet is counted once on arrival and once on departure, and no
+    /// interval is given twice.
     #[test]
     fn nothing_is_lost_or_doubled(
         packets in prop::collection::vec((0u64..3000, 0u64..200, any::<bool>()), 1..300),
@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// Flows of different shifts on a port, as watch entries give them, in whatever order.
+    /// Flows with different sampling shifts on a port, as watch entries set them, in any order.
     #[test]
     fn each_packet_counts_for_what_it_stands_for(
         shifts in prop::collection::vec(0u8..12, 3),
@@ -96,7 +96,7 @@ proptest! {
         a.finish(&mut drop);
     }
 
-    /// Against counting into maps, while nothing is closed before the end.
+    /// Compares with counting into maps, while nothing is closed before the end.
     #[test]
     fn agrees_with_plain_counting(
         packets in prop::collection::vec((0u64..400, 0u64..60, prop::bool::weighted(0.1), 0u32..3, 0u64..4, -1i32..3), 1..300),
@@ -150,9 +150,8 @@ proptest! {
         prop_assert!(plain.flows.is_empty());
     }
 
-    /// Two queues of a port never mix: however their packets and samples lie between each
-    /// other, and though they are of the same flows, each queue has the records that it has
-    /// alone.
+    /// Two queues of a port never mix: however their packets and samples interleave, even in the
+    /// same flows, each queue has the records that it has alone.
     #[test]
     fn each_queue_has_the_records_it_has_alone(
         packets in prop::collection::vec(
@@ -209,7 +208,7 @@ fn of_rows<'a>(rows: impl Iterator<Item = &'a (PostcardRow, bool)>) -> Vec<Updat
     updates
 }
 
-/// Records of a queue that had packets, its flows and drops. Alone it may begin later.
+/// Records of a queue's intervals with packets, its flows and drops. A queue alone may begin later.
 fn of_queue(updates: &[Update], queue: u8) -> (Vec<LinkInterval>, Vec<FlowInterval>, Vec<Drop>) {
     let queue = u32::from(queue);
     let links = updates.iter().flat_map(|u| &u.link_intervals);
@@ -243,7 +242,7 @@ struct LinkSums {
     delays: u32,
 }
 
-/// By interval and port, and by interval, flow and port.
+/// Sums by interval and port, and by interval, flow and port.
 #[derive(Default)]
 struct Plain {
     links: HashMap<(u64, u32), LinkSums>,
@@ -284,8 +283,8 @@ impl Plain {
     }
 }
 
-/// One packet in 8 is reported, one in 5 is marked: by exporters that report all marks, and
-/// by those that do not.
+/// One packet in 8 is reported and one in 5 marked, by an exporter that reports all marks and by
+/// one that does not.
 #[test]
 fn marks_out_of_the_sample_count_as_marks_alone() {
     for reports_all_marks in [true, false] {
@@ -352,8 +351,7 @@ fn updates_are_bounded() {
     assert_eq!(last.watermarks.len(), 1);
 }
 
-/// An aggregator that hands nothing on in time, and whose open intervals may take
-/// 2 MiB.
+/// Runs an aggregator that hands nothing on in time, and whose open intervals may take 2 MiB.
 fn crowded(rows: impl Iterator<Item = PostcardRow>) -> (OutOfWindow, Vec<Update>) {
     let mut a = Aggregator::new(AggregateConfig {
         reorder_ns: 1_000_000,

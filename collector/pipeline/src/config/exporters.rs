@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who may export the reports of a node.
+//! Addresses that may export the reports of a node.
 
 use ipnet::IpNet;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::net::IpAddr;
 
-/// Addresses that the reports of a node come from. Where none is named, any
-/// address may send them.
+/// Addresses that reports of a node may come from. If none is named, any address may send them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Exporters(Vec<IpNet>);
 
 impl Exporters {
-    /// Whether reports of the node may come from an address. An IPv4 address that
-    /// a socket of IPv6 shows as `::ffff:a.b.c.d` is that IPv4 address.
+    /// Whether reports of the node may come from an address. An IPv4 address that an IPv6 socket
+    /// shows as `::ffff:a.b.c.d` counts as the IPv4 address.
     #[must_use]
     pub fn allow(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
@@ -39,7 +38,7 @@ impl<'de> Deserialize<'de> for Exporters {
     }
 }
 
-/// An address, or a prefix such as `10.0.0.0/24`.
+/// Parses an address, or a prefix such as `10.0.0.0/24`.
 fn parse(text: &str) -> Option<IpNet> {
     match text.parse::<IpAddr>() {
         Ok(address) => Some(IpNet::from(address.to_canonical())),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Configuration of the pipeline: the nodes and their units, and its bounds.
+//! Configuration of the pipeline: the nodes with their units, and the pipeline's limits.
 
 mod exporters;
 mod node;
@@ -22,48 +22,48 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Node id to semantics.
+    /// Nodes by id.
     pub nodes: BTreeMap<u32, NodeConfig>,
-    /// Keys of the nodes that have a `key_file`: what [`Config::read_keys`] read.
-    /// They are stored nowhere.
+    /// Keys of the nodes that have a `key_file`, as read by [`Config::read_keys`]. They are never
+    /// stored.
     #[serde(skip)]
     pub keys: BTreeMap<u32, ReportKeys>,
-    /// The newest datagram of nodes with a key that an earlier start of the collector took:
-    /// nothing up to it is taken.
+    /// Newest datagram of each node with a key that the collector accepted before it started:
+    /// datagrams up to it are refused.
     #[serde(skip)]
     pub runs: BTreeMap<u32, Run>,
-    /// Which of several pipelines this is.
+    /// This pipeline's share, if there are several pipelines.
     #[serde(skip)]
     pub share: Share,
     /// Treatment of the reports of a node that is not listed.
     pub unknown_nodes: UnknownNodes,
-    /// Length of the interval records, aligned to multiples of itself.
+    /// Length of an interval; intervals start at its multiples.
     pub interval_ms: u32,
-    /// Time by which a report may be later than a younger one and still fall
-    /// into its own interval. Queueing delay comes on top of it.
+    /// How much later than a newer report a report may come and still fall into its own interval.
+    /// Queueing delay comes on top.
     pub reorder_ms: u32,
-    /// Interval records are handed on at least this much switch time at once.
+    /// Interval records are handed on when they cover at least this much switch time.
     pub publish_ms: u32,
-    /// Longest wait of a data packet for the tcp_probe sample that shows the
-    /// state it left under; must exceed the round-trip times of interest.
+    /// Longest time that a data packet waits for the tcp_probe sample with the state it left under;
+    /// must exceed the round-trip times of interest.
     pub join_wait_ms: u32,
-    /// tcp_probe records are held back this long, so that the reports of the
-    /// packets they acknowledge are there first.
+    /// tcp_probe records are held back this long, so that the reports of the packets they
+    /// acknowledge arrive first.
     pub probe_hold_ms: u32,
-    /// Whether any tcp_probe source exists; without one nothing waits.
+    /// Whether any tcp_probe source exists; without one no packet waits.
     pub join: bool,
     /// Host whose tcp_probe clock also stamps the reception of reports.
     pub local_host: Option<String>,
-    /// Most flows remembered; the flow idle longest is evicted first.
+    /// Maximum number of flows remembered; the flow idle longest is evicted first.
     pub max_flows: usize,
-    /// Most memory for what all flows together remember of their segments: those that are
-    /// not acknowledged or wait for a sample, and gaps between them, bytes. Of more, flows
-    /// forget theirs: those without samples first, then those idle longest.
+    /// Maximum memory for the segments of all flows, bytes: segments that are not acknowledged or
+    /// wait for a sample, and the gaps between them. Beyond it, flows forget their segments: flows
+    /// without samples first, then the flows idle longest.
     pub max_segment_memory_bytes: usize,
-    /// Most packets waiting for their sample.
+    /// Maximum number of packets waiting for their sample.
     pub max_pending: usize,
-    /// A report whose time is further off than this is held to be a restart
-    /// of the switch's clock once several agree.
+    /// Reports whose time is further off than this count as a restart of the switch's clock once
+    /// several agree.
     pub max_clock_step_ms: u32,
 }
 
@@ -101,7 +101,7 @@ impl Config {
     /// Checks ranges and every node.
     ///
     /// # Errors
-    /// The first value that cannot be used, with its place.
+    /// The first value that cannot be used, with its key.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let (flows, pending) = (self.max_flows as u64, self.max_pending as u64);
         let segment_bytes = self.max_segment_memory_bytes as u64;
@@ -139,7 +139,7 @@ impl Config {
     /// Reads the key files of nodes.
     ///
     /// # Errors
-    /// A file that cannot be used, by its key.
+    /// A file that cannot be used, with its key.
     pub fn read_keys(&mut self) -> Result<(), ConfigError> {
         self.keys.clear();
         for (&id, node) in &self.nodes {
@@ -152,7 +152,7 @@ impl Config {
         Ok(())
     }
 
-    /// That no node with a key file would be taken without its key.
+    /// Checks that the keys of every node with a key file have been read.
     pub(crate) fn check_keys(&self) -> Result<(), ConfigError> {
         let missing =
             |(id, n): &(&u32, &NodeConfig)| n.key_file.is_some() && !self.keys.contains_key(id);
@@ -170,11 +170,11 @@ impl Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum UnknownNodes {
-    /// They are read as [`NodeConfig::default`] says, of a bounded number of
-    /// nodes: for files, which come from where their user took them.
+    /// Read as [`NodeConfig::default`] says, for a limited number of nodes: for files, whose origin
+    /// their user knows.
     #[default]
     Accept,
-    /// They are counted and leave no trace.
+    /// Counted and otherwise ignored.
     Refuse,
 }
 

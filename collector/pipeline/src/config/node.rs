@@ -48,27 +48,27 @@ pub enum DepthUnit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "super::profile::NodeText")]
 pub struct NodeConfig {
-    /// Shown to people; empty = `node<id>`.
+    /// Name shown to users; empty = `node<id>`.
     pub name: String,
-    /// Sources of its reports.
+    /// Addresses that may send its reports.
     pub exporters: Exporters,
-    /// File with the keys of the tags that its reports have to have; its content
-    /// is [`super::Config::keys`].
+    /// File with the keys that its reports must be tagged with; they are read into
+    /// [`super::Config::keys`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_file: Option<PathBuf>,
     /// Unit of the timestamps.
     pub time_unit: TimeUnit,
-    /// Width in bits of the clock that gives the timestamps; it wraps there.
+    /// Width of the timestamp clock in bits, at which it wraps.
     pub time_bits: u8,
     /// Unit of queue occupancy and limit.
     pub depth_unit: DepthUnit,
-    /// Bytes of a packet where occupancy is in packets.
+    /// Bytes per packet if occupancy is in packets.
     pub packet_bytes: u32,
-    /// Bytes of a cell where occupancy is in cells (Tofino 80, Tofino 2 176).
+    /// Bytes per cell if occupancy is in cells (Tofino 80, Tofino 2 176).
     pub cell_bytes: Option<u32>,
-    /// Meanings of the codes of drop reports.
+    /// Meaning of the codes in drop reports.
     pub drop_codes: DropTable,
-    /// Egress port to its description.
+    /// Egress ports by number.
     pub ports: BTreeMap<u32, PortConfig>,
 }
 
@@ -140,7 +140,7 @@ impl NodeConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortConfig {
-    /// Shown to people; empty = `port<number>`.
+    /// Name shown to users; empty = `port<number>`.
     #[serde(default)]
     pub name: String,
     /// Bit rate at which the port serialises, including all overhead.
@@ -153,7 +153,7 @@ pub struct PortConfig {
     pub queue_overhead_bytes: u32,
 }
 
-/// IP packet of a full segment.
+/// Bytes of the IP packet of a full segment.
 const DEFAULT_PACKET_BYTES: u32 = 1500;
 /// Ethernet: 14 header + 4 FCS + 8 preamble + 12 gap.
 pub const DEFAULT_WIRE_OVERHEAD_BYTES: u32 = 38;
@@ -168,7 +168,7 @@ fn default_queue_overhead() -> u32 {
     DEFAULT_QUEUE_OVERHEAD_BYTES
 }
 
-/// The nodes as the telemetry contract describes them.
+/// Converts the nodes to their form in the telemetry contract.
 pub fn proto_nodes(nodes: &BTreeMap<u32, NodeConfig>) -> Vec<tidemark_proto::telemetry::Node> {
     let named = |name: &str, kind: &str, number: u32| match name {
         "" => format!("{kind}{number}"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Meaning of the reports of well-known programs: a node's configuration names one and may change
-//! single keys of it.
+//! Profiles of well-known switch programs: a node's configuration names one and may override single
+//! keys of it.
 
 use super::{DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit};
 use int_report::drop_reason::DropTable;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A kind of switch with its program.
+/// A kind of switch and its program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Profile {
@@ -16,8 +16,7 @@ enum Profile {
     /// bytes.
     #[default]
     Tidemark,
-    /// Other programs on BMv2: its clock counts microseconds in 48 bits, its
-    /// queues packets.
+    /// Other programs on BMv2: a 48-bit clock of microseconds, and queues in packets.
     Bmv2,
     /// Tofino 1: 48 bits of nanoseconds, cells of 80 bytes.
     Tofino,
@@ -25,14 +24,14 @@ enum Profile {
     Tofino2,
     /// Tofino 3: cells of 256 bytes.
     Tofino3,
-    /// switch-p4-16 ("DTel") on Tofino 1. Its hw_id is pipe * 4, its inner
-    /// packets begin with Ethernet, it rounds the report length down, and a
-    /// tail drop may have D clear: all of that the decoder takes as it comes.
+    /// switch-p4-16 ("DTel") on Tofino 1. Its hw_id is pipe * 4, its inner packets begin with
+    /// Ethernet, it rounds the report length down, and a tail drop may have D clear: the decoder
+    /// accepts all of that.
     SwitchP416,
     /// switch-p4-16 on Tofino 2.
     SwitchP416Tofino2,
-    /// fabric-tna: reports v0.5 with the low 32 bits of the clock, drop codes
-    /// of its own from 128 on.
+    /// fabric-tna: v0.5 reports with the low 32 bits of the clock, and its own drop codes from 128
+    /// on.
     FabricTna,
 }
 

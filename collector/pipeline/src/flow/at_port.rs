@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flow at one egress queue: which of its sequence numbers came by, which of
-//! its packets wait for a sample, and the queueing delay its ACKs tell of.
+//! A flow at one egress queue: the sequence numbers seen, the packets that wait for a sample, and
+//! the queueing delay that its ACKs show.
 
 use super::one_ack::OneAck;
 use super::segment::Segment;
@@ -8,17 +8,17 @@ use super::segment_memory::SegmentMemory;
 use crate::prefetch;
 use crate::ring::Ring;
 
-/// Unacknowledged segments remembered per flow and port, besides those that wait for a sample.
+/// Maximum number of unacknowledged segments per flow and port, besides segments that wait.
 const MAX_UNACKED: usize = 16_384;
-/// Ranges never seen, remembered per flow and port.
+/// Maximum number of sequence-number gaps remembered per flow and port.
 const MAX_HOLES: usize = 64;
-/// After a retransmission the smoothed values need so many samples to agree.
+/// Number of samples after a retransmission until the smoothed values agree.
 const SETTLE_SAMPLES: u8 = 24;
 /// Gain of the kernel's srtt.
 const GAIN: f64 = 1.0 / 8.0;
-/// Samples after a retransmission of which a single one says nothing: they may be of it.
+/// Samples after a retransmission whose single values are ignored: it may have affected them.
 const DISTURBED_SAMPLES: u8 = 4;
-/// Samples before a base RTT is given when the SYN was not reported.
+/// Samples before a base RTT is given if the SYN was not reported.
 const WARM_UP_SAMPLES: u8 = 32;
 
 /// A retransmitted packet that waits for a sample.
@@ -30,8 +30,7 @@ pub(crate) struct Waiting {
     pub position: u64,
 }
 
-/// A flow at one egress queue. Fields stand in the order in which a packet needs
-/// them.
+/// A flow at one egress queue. Fields are in the order in which a packet needs them.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct FlowAtPort {
@@ -39,16 +38,16 @@ pub(crate) struct FlowAtPort {
     pub node: u16,
     settle: u8,
     delays: u8,
-    /// So many segments, the last, no sample has shown yet.
+    /// Number of segments, at the end of the list, that no sample has shown yet.
     unshown: u32,
     pub queue: u8,
     /// One beyond the highest sequence number seen; 0 before the first.
     max_end: u64,
-    /// Never seen ranges below `max_end`.
+    /// Ranges below `max_end` that were never seen.
     holes: Vec<Hole>,
     smoothed_delay_ns: f64,
     one_ack: OneAck,
-    /// In the order of sequence numbers.
+    /// Segments in the order of sequence numbers.
     segments: Ring<Segment>,
     pub wait_time: Ring<Waiting>,
 }
@@ -60,15 +59,15 @@ const _: () = assert!(size_of::<FlowAtPort>() == 128);
 struct Hole {
     start: u64,
     end: u64,
-    /// When the segment after it came to the switch.
+    /// When the segment after the hole came to the switch.
     ingress_ns: u64,
 }
 
-/// How a segment stands to those before it at a port.
+/// How a segment relates to the segments before it at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// Beyond everything that had come to the switch before it. (Its report may
-    /// come late: drops are reported at once, the others when they leave.)
+    /// Beyond every segment that came to the switch before it. (Its report may come late: drops are
+    /// reported at once, other packets when they leave.)
     New,
     /// Fills a range never seen here: reordered, or lost before this port.
     Hole,
@@ -76,15 +75,15 @@ pub(crate) enum Arrival {
     Again,
 }
 
-/// Facts that an acknowledgement tells about the segments it covers.
+/// Information that an acknowledgement gives about the segments it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Acked {
     /// Latest egress time among the acknowledged segments.
     pub egress_ns: u64,
 }
 
-/// Forgets waiting packets that have been handed on meanwhile: the first of
-/// those that wait for a time holds up the others.
+/// Forgets waiting packets that have been handed on meanwhile: the first packet that waits for a
+/// time holds up the others.
 #[cold]
 fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
     while list.front().is_some_and(|w| w.position < first_position) {
@@ -92,7 +91,7 @@ fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
     }
 }
 
-/// Makes a list larger, on the account of all flows.
+/// Enlarges a list, at the expense of the memory of all flows.
 fn grow<T: Copy + Default>(list: &mut Ring<T>, memory: &mut SegmentMemory) {
     let before = list.bytes();
     list.grow();
@@ -109,8 +108,7 @@ impl FlowAtPort {
         }
     }
 
-    /// The SYN's queueing delay starts the smoothing, as the SYN's RTT starts
-    /// the kernel's.
+    /// Starts the smoothing with the SYN's queueing delay, as the kernel starts with the SYN's RTT.
     pub(crate) fn syn(&mut self, delay_ns: u64) {
         self.smoothed_delay_ns = delay_ns as f64;
         self.delays = WARM_UP_SAMPLES;
@@ -155,7 +153,7 @@ impl FlowAtPort {
         memory.take((self.holes.capacity() - before) * size_of::<Hole>());
     }
 
-    /// A segment that begins below the highest end.
+    /// Notes the arrival of a segment that begins below the highest end.
     fn arrival_below(
         &mut self,
         seq: u64,
@@ -190,9 +188,8 @@ impl FlowAtPort {
         }
     }
 
-    /// Remembers a segment. One that does not wait lies below the last sample's
-    /// `snd_nxt`, one that does not. Packets before `first_position` have been
-    /// handed on.
+    /// Remembers a segment: one that waits is not below the last sample's `snd_nxt`, any other is.
+    /// Packets before `first_position` have been handed on.
     #[inline]
     pub(crate) fn remember(
         &mut self,
@@ -216,14 +213,14 @@ impl FlowAtPort {
         self.segments.next() - u64::from(self.unshown)
     }
 
-    /// Segments were forgotten, perhaps before a sample showed them.
+    /// Corrects `unshown` after segments were forgotten, perhaps before a sample showed them.
     #[inline(always)]
     fn bound_unshown(&mut self) {
         self.unshown = self.unshown.min(self.segments.len() as u32);
     }
 
-    /// Forgets the oldest of too many segments, unless its packet is still in the
-    /// queue and waits; else there will be more.
+    /// Forgets the oldest segment if there are too many, unless its packet still waits in the
+    /// queue; otherwise enlarges the list.
     #[cold]
     fn make_room(&mut self, first_position: u64, memory: &mut SegmentMemory) {
         if self.segments.len() >= MAX_UNACKED
@@ -237,7 +234,7 @@ impl FlowAtPort {
         grow(&mut self.segments, memory);
     }
 
-    /// The next segment that a sample with `snd_nxt` shows; it waits no more.
+    /// Takes the next segment that a sample with `snd_nxt` shows; it no longer waits.
     #[inline(always)]
     pub(crate) fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
         let segment = self.segments.get(self.first_unshown())?;
@@ -248,7 +245,7 @@ impl FlowAtPort {
         Some(*segment)
     }
 
-    /// Puts a packet among those that wait for a sample after a time.
+    /// Adds a packet that waits for a sample after a time.
     pub(crate) fn wait_for_time(
         &mut self,
         waiting: Waiting,
@@ -268,20 +265,19 @@ impl FlowAtPort {
         self.segments.bytes() + self.wait_time.bytes() + holes
     }
 
-    /// Segments, gaps and waiting packets.
+    /// Number of segments, gaps and waiting packets.
     pub(super) fn entries(&self) -> usize {
         self.segments.len() + self.wait_time.len() + self.holes.len()
     }
 
-    /// Prefetches where the next packet is noted.
+    /// Prefetches the place where the next packet will be noted.
     #[inline]
     pub(crate) fn prefetch_newest(&self) {
         prefetch::end(self.segments.back());
     }
 
-    /// Prefetches what the next sample reads: mostly two segments it
-    /// acknowledges and two it shows, each with the one after, which ends the
-    /// search.
+    /// Prefetches what the next sample reads: mostly two segments it acknowledges and two it shows,
+    /// each with the segment after it, which ends the search.
     #[inline]
     pub(crate) fn prefetch_oldest(&self) {
         self.segments.prefetch(self.segments.first());
@@ -298,13 +294,13 @@ impl FlowAtPort {
         ]
     }
 
-    /// A loss or retransmission: the two smoothed values part for a while.
+    /// Notes a loss or retransmission: the two smoothed values differ for a while.
     #[inline]
     pub(crate) fn disturbed(&mut self) {
         self.settle = SETTLE_SAMPLES;
     }
 
-    /// Follows an acknowledgement from `before` to `una`.
+    /// Processes an acknowledgement from `before` to `una`.
     #[inline]
     pub(crate) fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
@@ -328,8 +324,8 @@ impl FlowAtPort {
         }
         self.bound_unshown();
         if let (Some(came_ns), Some(acked)) = (oldest, result) {
-            // The newest of them brought the acknowledgement about: what passed
-            // until it left is the queueing delay, and the receiver's wait for it.
+            // The newest segment triggered the acknowledgement: the time until it left is the
+            // queueing delay, and the receiver's wait for it.
             let delay_ns = acked.egress_ns.saturating_sub(came_ns);
             self.one_ack.acked(segments, delay_ns);
             let delay = delay_ns as f64;
@@ -344,9 +340,9 @@ impl FlowAtPort {
         result
     }
 
-    /// Smoothed RTT less the equally smoothed queueing delay at this port, in
-    /// us; 0 while the two do not yet agree. Less where a single acknowledgement of a
-    /// flow whose receiver's timer is in its smoothed RTT tells less.
+    /// Returns the smoothed RTT minus the equally smoothed queueing delay at this port, in us; 0
+    /// while the two do not yet agree. Uses a single acknowledgement if that gives less, for a flow
+    /// whose smoothed RTT includes the receiver's timer.
     #[inline]
     pub(crate) fn base_rtt_us(&mut self, srtt_us: u32) -> u32 {
         let one = self.one_ack.base_us(srtt_us);
@@ -368,7 +364,7 @@ impl FlowAtPort {
         if base < 1.0 {
             return 0;
         }
-        // To the nearest; `round` would be a call.
+        // Rounds to the nearest; `round` would be a function call.
         let whole = base as u32;
         whole.saturating_add(u32::from(base - f64::from(whole) >= 0.5))
     }

@@ -3,7 +3,7 @@ use super::*;
 use proptest::prelude::*;
 
 impl FlowAtPort {
-    /// Segments that await their acknowledgement.
+    /// Number of segments that await their acknowledgement.
     pub(crate) fn remembered(&self) -> usize {
         self.segments.len()
     }
@@ -16,7 +16,7 @@ fn holes_tell_reordering_from_repetition() {
     assert_eq!(p.arrival(4000, 5000, 50, memory), Arrival::New);
     assert_eq!(p.arrival(2000, 3000, 51, memory), Arrival::Hole);
     assert_eq!(p.arrival(2000, 3000, 50, memory), Arrival::Again);
-    // It was there before, only its report is late.
+    // The segment came before; only its report is late.
     assert_eq!(p.arrival(3000, 4000, 49, memory), Arrival::New);
     assert_eq!(p.arrival(3000, 4000, 50, memory), Arrival::Again);
     assert_eq!(p.arrival(5000, 6000, 50, memory), Arrival::New);
@@ -37,8 +37,8 @@ fn segments_that_nothing_tells_of_are_bounded() {
     assert_eq!(shown.count(), 998);
 }
 
-/// Against two plain lists: of the segments that wait, and of those that
-/// passed and are not acknowledged.
+/// Two plain lists to compare with: segments that wait, and segments that passed and are not
+/// acknowledged.
 #[derive(Default)]
 struct Plain {
     waiting: Vec<(u64, u64)>,
@@ -110,7 +110,7 @@ fn base_rtt_is_srtt_less_the_smoothed_delay() {
     assert_eq!(p.base_rtt_us(srtt as u32), 0);
 }
 
-/// The receiver acknowledges every second segment: the first waits for it.
+/// The receiver acknowledges every second segment: the first waits for the second.
 #[test]
 fn a_delayed_acknowledgement_does_not_lengthen_the_base_rtt() {
     let (mut p, memory) = (FlowAtPort::new(0, (1, 0)), &mut SegmentMemory::new(0));

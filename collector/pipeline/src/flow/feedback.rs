@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Feedback time: how long after a loss or a mark here its sender answers.
+//! Feedback time: the time from a loss or mark here to its sender's reaction.
 //!
-//! A sender retransmits on the third duplicate acknowledgement (fast retransmit: RFC 5681
-//! §3.2, RFC 6675 §3). So the retransmission comes here one base RTT after the
-//! third packet behind the dropped one has left, however long the queue is. A sender
-//! whose packet was marked (CE) hears of it by ECE and sets CWR on the next new data packet
-//! (RFC 3168 §6.1.2), which comes one base RTT after the marked one has left.
+//! A sender retransmits on the third duplicate acknowledgement (fast retransmit: RFC 5681 §3.2, RFC
+//! 6675 §3). So the retransmission comes here one base RTT after the third packet behind the
+//! dropped packet has left, however long the queue is. A sender whose packet was marked (CE) learns
+//! of it from ECE and sets CWR on the next new data packet (RFC 3168 §6.1.2), which comes one base
+//! RTT after the marked packet has left.
 //!
-//! Both ends are known packet by packet, from reports alone. What lengthens it: a
-//! receiver that delays the acknowledgement of a mark, queues elsewhere, a repair by
-//! timeout. What shortens it: reports that are lost. Of several samples the lower ones that
-//! agree are the base RTT.
+//! Both ends are known packet by packet, from reports alone. The time is lengthened by a receiver
+//! that delays the acknowledgement of a mark, by queues elsewhere, and by a repair after a timeout;
+//! it is shortened by lost reports. Of several samples, the lowest that agree give the base RTT.
 
-/// Packets behind a loss that must arrive for it to be seen.
+/// Number of packets behind a loss that must arrive for the sender to detect it.
 const DUPLICATES: u8 = 3;
-/// A sender that repairs losses already needs fewer acknowledgements for the next one, and
-/// knows of them only when a repair is acknowledged. So a loss counts a round trip after
-/// the last loss or repair, as long as this where none is known.
+/// A sender that is already repairing losses needs fewer acknowledgements for the next one, and
+/// learns of them only when a repair is acknowledged. So a loss counts only a round trip after the
+/// last loss or repair, or this long after it if no round trip is known.
 const UNKNOWN_NS: u64 = 250_000_000;
-/// A loss or mark that was answered by nothing for this long is forgotten for the next.
+/// A loss or mark that has not been answered for this long makes way for the next.
 const FORGOTTEN_NS: u64 = 3_000_000_000;
 
-/// A data packet as far as it counts here.
+/// The fields of a data packet that matter here.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
     pub node: u16,
@@ -32,9 +31,9 @@ pub(crate) struct Observed {
     pub egress_ns: u64,
     pub dropped: bool,
     pub ce_marked: bool,
-    /// It has the flag CWR.
+    /// Whether it has the CWR flag.
     pub cwr: bool,
-    /// All of it was seen before at this port.
+    /// Whether all of it was seen before at this port.
     pub again: bool,
 }
 
@@ -54,7 +53,7 @@ struct Lost {
     seq: u32,
     ingress_ns: u64,
     followed: u8,
-    /// When the last of those needed left.
+    /// When the last of the packets needed left.
     seen_ns: u64,
 }
 
@@ -72,22 +71,22 @@ struct Marked {
 pub(crate) struct Feedback {
     lost: Option<Lost>,
     marked: Option<Marked>,
-    /// Of repairs, the shortest; 0 without.
+    /// Shortest feedback time of a repair; 0 if there is none.
     shortest_ns: u64,
-    /// Queueing delay of the newest packet that is known.
+    /// Queueing delay of the last packet that was not dropped.
     delay_ns: u64,
-    /// From when on a loss counts.
+    /// Time from which a loss counts.
     quiet_ns: u64,
 }
 
 impl Feedback {
-    /// Something is to be answered: every packet counts.
+    /// Whether a loss or mark is not answered yet, so that every packet matters.
     pub(crate) fn is_awaited(&self) -> bool {
         self.lost.is_some() || self.marked.is_some()
     }
 
-    /// Takes a data packet, in the order of reports. The feedback time, us, where the
-    /// packet is an answer; 0 where it is none.
+    /// Takes a data packet, in the order of reports; returns the feedback time, us, if the packet
+    /// is an answer, otherwise 0.
     pub(crate) fn packet(&mut self, packet: &Observed) -> u32 {
         let of_loss = self.lost(packet);
         let of_mark = self.marked(packet);
@@ -103,7 +102,7 @@ impl Feedback {
             self.delay_ns = packet.egress_ns.saturating_sub(packet.ingress_ns);
         }
         let feedback_ns = self.repaired(packet);
-        // A retransmission that is dropped is found by a timeout.
+        // A dropped retransmission is detected by a timeout.
         let counts = packet.dropped && !packet.again && packet.ingress_ns >= self.quiet_ns;
         if counts && self.lost.is_none() {
             self.lost = Some(Lost {
@@ -124,7 +123,7 @@ impl Feedback {
         feedback_ns
     }
 
-    /// From when the loss was seen to this packet, if it repairs it.
+    /// Returns the time from the detection of the loss to this packet, if the packet repairs it.
     fn repaired(&mut self, packet: &Observed) -> Option<u64> {
         let lost = self.lost.as_mut()?;
         let age_ns = packet.ingress_ns.saturating_sub(lost.ingress_ns);
@@ -137,8 +136,8 @@ impl Feedback {
         }
         let beyond = packet.seq.wrapping_sub(lost.seq);
         if beyond == 0 {
-            // Whether it is dropped again or not. A packet that came before the drop and is
-            // reported after it cannot have its number.
+            // It is a repair even if it is dropped again. A packet that came before the drop and is
+            // reported after it cannot have the same number.
             let seen_ns = (lost.followed >= DUPLICATES).then_some(lost.seen_ns);
             self.lost = None;
             let ns = packet

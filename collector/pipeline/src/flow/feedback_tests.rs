@@ -2,7 +2,7 @@
 use super::*;
 
 const MS: u64 = 1_000_000;
-/// Packets wait this long here.
+/// Queueing delay of packets here.
 const DELAY: u64 = 7 * MS;
 
 fn packet(seq: u32, ingress_ns: u64) -> Observed {
@@ -35,7 +35,7 @@ fn repair(seq: u32, ingress_ns: u64) -> Observed {
     }
 }
 
-/// Feedback time of each packet, us; 0 where it is no answer.
+/// Returns the feedback time of each packet, us; 0 if it is no answer.
 fn answers(packets: &[Observed]) -> Vec<u32> {
     let mut feedback = Feedback::default();
     packets.iter().map(|p| feedback.packet(p)).collect()
@@ -47,7 +47,7 @@ fn a_repair_comes_a_base_rtt_after_the_third_packet_behind_the_loss_has_left() {
     let third_left = 13 * MS + DELAY;
     let told = answers(&[
         dropped(1000, 10 * MS),
-        // Was in the queue before, and is reported after it.
+        // In the queue before the drop, but reported after it.
         packet(0, 9 * MS),
         packet(2000, 11 * MS),
         packet(3000, 12 * MS),
@@ -74,7 +74,7 @@ fn numbers_wrap() {
 
 #[test]
 fn what_is_found_otherwise_tells_nothing() {
-    // By a timeout: too few came after it.
+    // By a timeout: too few packets came after the loss.
     let told = answers(&[
         dropped(1000, 10 * MS),
         packet(2000, 11 * MS),
@@ -82,7 +82,7 @@ fn what_is_found_otherwise_tells_nothing() {
         repair(1000, 250 * MS),
     ]);
     assert_eq!(told, [0; 4]);
-    // Packets behind it were lost too.
+    // Packets behind the loss were also lost.
     let told = answers(&[
         dropped(1000, 10 * MS),
         dropped(2000, 11 * MS),
@@ -112,7 +112,7 @@ fn what_is_found_otherwise_tells_nothing() {
     assert_eq!(told, [0; 5]);
 }
 
-/// A sender in recovery repairs on the first acknowledgement that tells of another loss.
+/// A sender in recovery repairs on the first acknowledgement that shows another loss.
 #[test]
 fn losses_during_a_recovery_tell_nothing() {
     let loss = |seq: u32, at: u64| {
@@ -153,7 +153,7 @@ fn cwr_answers_the_first_mark_since_the_last_one() {
         cwr(4000, 10 * MS + DELAY + 30 * MS),
         cwr(5000, 90 * MS),
         marked(6000, 100 * MS),
-        // It came before the marked one had left.
+        // It came before the marked packet had left.
         cwr(7000, 104 * MS),
         packet(8000, 120 * MS),
     ]);
@@ -179,7 +179,7 @@ fn nothing_is_awaited_once_it_was_answered_or_forgotten() {
 }
 
 proptest::proptest! {
-    /// However packets follow each other: no panic, and no time beyond what is remembered.
+    /// Any sequence of packets causes neither a panic nor a time beyond what is remembered.
     #[test]
     fn any_order_of_packets_is_taken(
         packets in proptest::collection::vec(

@@ -8,8 +8,8 @@ use super::syn::Syn;
 use crate::accounting::{Packet, egress_queue};
 use crate::tcp_flags::{ACK, SYN};
 
-/// A SYN, or a packet while the round trip of the handshake is not known; true
-/// when it is known now.
+/// Processes a SYN, or a packet while the round trip of the handshake is unknown; returns whether
+/// it has become known.
 #[cold]
 pub(super) fn handshake(flow: &mut Flow, memory: &mut SegmentMemory, packet: &Packet<'_>) -> bool {
     let Packet {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Numbers of flows.
+//! Ids of flows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Gives flows their numbers, in the order in which they are seen. Parallel pipelines share one, so
-/// that no two give the same number and a larger one is always that of a younger flow.
+/// Assigns flow ids in the order in which flows are first seen. Parallel pipelines share one
+/// counter, so that ids are unique and a newer flow always has a larger id.
 #[derive(Clone, Debug)]
 pub struct FlowIds(Arc<AtomicU64>);
 
 impl Default for FlowIds {
-    /// From 1 on.
+    /// Starts at 1.
     fn default() -> Self {
         Self(Arc::new(AtomicU64::new(1)))
     }
 }
 
 impl FlowIds {
-    /// The next number.
+    /// Takes the next id.
     pub(crate) fn take(&self) -> u64 {
         self.0.fetch_add(1, Ordering::Relaxed)
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The index of the flow table: from a five-tuple to the slot of its flow.
+//! The index of the flow table: maps a five-tuple to the slot of its flow.
 //!
-//! Eight bytes a flow, so that more of it stays in the core's caches. The plain form is a
-//! `HashMap` from five-tuple to slot; the property test `agrees_with_a_map` below holds the two
-//! equal. Justified by the benchmark rows "decode, flow, join, intervals" of
+//! It takes eight bytes per flow, so that more of it stays in the core's caches. The plain form is
+//! a `HashMap` from five-tuple to slot; the property test `agrees_with_a_map` below checks that the
+//! two agree. Justified by the benchmark rows "decode, flow, join, intervals" of
 //! `make bench-collector` with 10 000 flows and more.
 
 use crate::prefetch;
@@ -13,7 +13,7 @@ use std::net::IpAddr;
 
 const LEAST: usize = 64;
 
-/// A five-tuple in two words: of IPv4 all of it, of IPv6 a digest.
+/// A five-tuple in two words: all of it for IPv4, a digest for IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedKey(u64, u64);
 
@@ -27,7 +27,7 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl PackedKey {
-    /// True when equal words prove equal five-tuples.
+    /// Whether equal words prove equal five-tuples.
     #[inline]
     pub(crate) fn is_whole(self) -> bool {
         self.1 != DIGEST
@@ -69,21 +69,21 @@ impl PackedKey {
     }
 }
 
-/// Probable place of a flow, from a look ahead of its turn.
+/// Probable slot of a flow, from a lookup ahead of its turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowHint {
     pub slot: u32,
     pub(super) key: PackedKey,
 }
 
-/// An open hash table of eight bytes per place: half a hash and a slot. Whether
-/// it is the flow sought, only the flow itself can tell.
+/// An open hash table of eight bytes per place: half a hash and a slot. Only the flow itself shows
+/// whether it is the one sought.
 #[derive(Debug)]
 pub(crate) struct Index {
-    /// Hash in the upper half, slot plus one in the lower; 0 where free.
+    /// Hash in the upper half, slot plus one in the lower; 0 if free.
     places: Vec<u64>,
     used: usize,
-    /// So that nobody can choose addresses that collide.
+    /// Random, so that nobody can choose addresses that collide.
     seed: u64,
 }
 
@@ -103,13 +103,13 @@ impl Index {
         (fold(key.0 ^ self.seed, key.1 ^ 0x9e37_79b9_7f4a_7c15) >> 16) as u32
     }
 
-    /// Whether it is too large for the core's own caches.
+    /// Whether the index is too large for the core's own caches.
     #[inline(always)]
     pub(super) fn is_large(&self) -> bool {
         self.places.len() >= 2 * prefetch::MANY_FLOWS
     }
 
-    /// Prefetches where a search for a key begins.
+    /// Prefetches the place where a search for a key begins.
     #[inline(always)]
     pub(super) fn prefetch(&self, key: PackedKey) {
         let mask = self.places.len() - 1;
@@ -164,7 +164,7 @@ impl Index {
         }
     }
 
-    /// Removes a flow; those after it move up.
+    /// Removes a flow; the entries after it move up.
     pub(super) fn remove(&mut self, key: PackedKey, slot: u32) {
         let gone = u64::from(self.hash(key)) << 32 | (u64::from(slot) + 1);
         let mask = self.places.len() - 1;
@@ -186,7 +186,7 @@ impl Index {
                 break;
             }
             let home = (place >> 32) as usize & mask;
-            // It may stand in the hole if that is not before its home.
+            // The entry may move into the hole unless that is before its home.
             if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
                 if let Some(p) = self.places.get_mut(hole) {
                     *p = place;

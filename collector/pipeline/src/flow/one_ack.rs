@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The round trip of single acknowledgements, of flows with a few packets in flight: a
-//! receiver acknowledges a single segment when its timer ends, and the smoothed RTT has
-//! that wait.
+//! Base RTT from single acknowledgements, for flows with a few packets in flight: a receiver
+//! acknowledges a lone segment when its timer ends, and the smoothed RTT includes that wait.
 
 /// All acknowledgements, in the units of `single_share`.
 const ALL: i32 = u16::MAX as i32;
-/// Smoothed part of the acknowledgements that are of one segment, from which on the
-/// timer counts.
+/// Smoothed share of acknowledgements of one segment from which the timer matters.
 const SINGLE_SHARE: u16 = (ALL / 10) as u16;
-/// The gain of that part is 1/32.
+/// The gain of that share is 1/32.
 const SINGLE_SHARE_GAIN_BITS: u32 = 5;
-/// Delays are kept in units of 2^14 ns, so that a flow at a port fits two cache lines;
-/// longer ones than 1.07 s tell nothing.
+/// Delays are kept in units of 2^14 ns, so that a flow at a port fits two cache lines; delays
+/// longer than 1.07 s are ignored.
 const DELAY_BITS: u32 = 14;
-/// The kernel's srtt moves by an eighth of what a round trip differs from it.
+/// The kernel's srtt moves by an eighth of the difference of a round trip from it.
 const SRTT_GAIN: i64 = 8;
-/// More segments than this may be those of two acknowledgements.
+/// More segments than this may belong to two acknowledgements.
 const MOST_SEGMENTS: u32 = 3;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct OneAck {
-    /// That of the sample before.
+    /// Smoothed RTT of the previous sample.
     srtt_us: u32,
-    /// Part of [`ALL`].
+    /// Smoothed share of acknowledgements of one segment, out of [`ALL`].
     single_share: u16,
-    /// From the oldest acknowledged segment's coming here to the newest one's
-    /// leaving, and one unit more; 0 where nothing, or a single segment, was acknowledged
-    /// since.
+    /// Time from the arrival of the oldest acknowledged segment to the departure of the newest,
+    /// plus one unit; 0 if nothing, or a single segment, was acknowledged since.
     delay: u16,
 }
 
 impl OneAck {
-    /// An acknowledgement of so many segments.
+    /// Takes an acknowledgement of `segments` segments.
     #[inline]
     pub(super) fn acked(&mut self, segments: u32, delay_ns: u64) {
         let single = if segments == 1 { ALL } else { 0 };
@@ -45,8 +42,8 @@ impl OneAck {
         };
     }
 
-    /// The base RTT that the last acknowledgement tells, in us, by how it moved srtt;
-    /// `None` where it had a wait, or no flow of these.
+    /// Returns the base RTT, in us, that the last acknowledgement shows by how it moved srtt;
+    /// `None` if it included a wait, or if the receiver's timer does not matter.
     #[inline]
     pub(super) fn base_us(&mut self, srtt_us: u32) -> Option<u32> {
         let before = i64::from(std::mem::replace(&mut self.srtt_us, srtt_us));
@@ -66,7 +63,7 @@ impl OneAck {
 mod tests {
     use super::*;
 
-    /// Round trips (us) with the segments and the delay (us) of each; the bases told.
+    /// Returns the base RTTs of round trips (us), each with its segments and delay (us).
     fn bases(round_trips: impl Iterator<Item = (f64, u32, u64)>) -> Vec<u32> {
         let (mut one, mut srtt) = (OneAck::default(), 0.0);
         let base = |(rtt, segments, delay_us)| {
@@ -93,7 +90,7 @@ mod tests {
     fn flows_without_single_segments_are_left_to_the_smoothed_values() {
         let told = bases((0..300u64).map(|i| ((100_000 + i % 7) as f64, 2, 5_000)));
         assert!(told.is_empty());
-        // Nor does one acknowledgement tell where nothing was acknowledged since.
+        // Nor does an acknowledgement give a value if nothing was acknowledged since.
         let mut one = OneAck {
             single_share: u16::MAX,
             ..OneAck::default()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes packets into the state of their flow.
+//! Updates the state of flows from their packets.
 
 use super::handshake::handshake;
 use super::table::FlowTable;
@@ -8,8 +8,8 @@ use crate::stats::Stats;
 use crate::tcp_flags::{FIN, RST, SYN, TCP};
 
 impl FlowTable {
-    /// Finds or makes the flow of a packet, which learns from it. Returns its
-    /// slot, and whether there is something to announce of it.
+    /// Finds or creates the flow of a packet, and updates it. Returns its slot, and whether there
+    /// is a change to announce.
     #[inline(always)]
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> (u32, bool) {
         let inner = packet.inner;
@@ -45,7 +45,7 @@ impl FlowTable {
                     flow.fin = true;
                 }
                 if is_syn || flow.awaits_answer {
-                    // A copy, so that the packet itself need not lie in memory.
+                    // A copy, so that the packet itself need not be in memory.
                     changed |= handshake(flow, memory, &{ *packet });
                 }
                 if inner.payload_bytes > 0 && !is_syn {

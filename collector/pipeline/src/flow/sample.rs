@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Takes tcp_probe samples into the state of their flow.
+//! Updates the state of flows from tcp_probe samples.
 
 use super::index::FlowHint;
 use super::state::SampleState;
@@ -7,21 +7,21 @@ use super::table::FlowTable;
 use crate::stats::Stats;
 use tcp_probe::Sample;
 
-/// More data in flight than this is no valid pair of sequence numbers.
+/// Sequence numbers with more data in flight than this are invalid.
 const MAX_INFLIGHT_BYTES: u32 = 1 << 30;
 
-/// A sample that its flow has taken.
+/// A sample that was added to its flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewSample {
     pub slot: u32,
     pub state: SampleState,
-    /// The sample before it, if there was one.
+    /// The previous sample, if there was one.
     pub before: Option<SampleBefore>,
-    /// No sample of the flow came before: that is to be announced.
+    /// Whether it is the flow's first sample, which is to be announced.
     pub newly_probed: bool,
 }
 
-/// The part of the sample before that the next one needs.
+/// The part of the previous sample that the next one needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SampleBefore {
     /// Host clock.
@@ -31,7 +31,7 @@ pub(crate) struct SampleBefore {
 }
 
 impl FlowTable {
-    /// Gives a sample to its flow; `None` when it is counted and of no use.
+    /// Adds a sample to its flow; returns `None` if it is of no use and only counted.
     #[inline(always)]
     pub(crate) fn sample(
         &mut self,

@@ -2,21 +2,21 @@
 //! A segment that has come to a port: it may wait for the sample that shows the
 //! state it was sent under, and for its acknowledgement.
 //!
-//! Packed for speed. The plain form is a struct of what [`Segment`] answers: number, end,
-//! times, position, two flags; the property test `keeps_what_it_is_told` below holds the two
-//! equal. Justified by the benchmark rows "decode, flow, join, intervals" of
-//! `make bench-collector`, with 1000 flows and more.
+//! Packed for speed. The plain form is a struct of what [`Segment`] returns: number, end, times,
+//! position, two flags; the property test `keeps_what_it_is_told` below checks that the two agree.
+//! Justified by the benchmark rows "decode, flow, join, intervals" of `make bench-collector`, with
+//! 1000 flows and more.
 
 /// One segment in 32 bytes, two in a cache line: there are as many as packets
 /// in flight, and not all fit the core's caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     pub seq: u64,
-    /// When it left, or came where it did not.
+    /// When it left, or when it came if it has not left.
     time_ns: u64,
     /// Length in the lower bits, delay in ns (up to three days) above.
     length_delay: u64,
-    /// Position in the pipeline's queue, and two bits.
+    /// Position in the pipeline's queue, and two flag bits.
     place: u64,
 }
 
@@ -27,8 +27,7 @@ const WAITS: u64 = 1;
 const PASSED: u64 = 2;
 
 impl Segment {
-    /// A segment that came at `ingress_ns` and whose packet is at `position` of
-    /// the queue.
+    /// Creates a segment that came at `ingress_ns` and whose packet is at `position` of the queue.
     #[inline]
     pub(crate) fn new(seq: u64, end: u64, ingress_ns: u64, position: u64) -> Self {
         Self {
@@ -40,7 +39,7 @@ impl Segment {
         }
     }
 
-    /// The segment after it left at `egress_ns`.
+    /// Returns the segment as it is after leaving at `egress_ns`.
     #[inline]
     pub(crate) fn left(self, egress_ns: u64) -> Self {
         let delay_ns = egress_ns.saturating_sub(self.time_ns).min(MAX_DELAY_NS);
@@ -61,13 +60,13 @@ impl Segment {
         }
     }
 
-    /// It was put in waiting for a sample.
+    /// Whether it was added as waiting for a sample.
     #[inline]
     pub(crate) fn waits(&self) -> bool {
         self.place & WAITS != 0
     }
 
-    /// It left towards the receiver, which acknowledges it.
+    /// Whether it left towards the receiver, which acknowledges it.
     #[inline]
     pub(crate) fn passed(&self) -> bool {
         self.place & PASSED != 0
@@ -88,13 +87,13 @@ impl Segment {
         self.length_delay >> LENGTH_BITS
     }
 
-    /// When it left, of those that passed.
+    /// When it left, if it passed.
     #[inline]
     pub(crate) fn egress_ns(&self) -> u64 {
         self.time_ns
     }
 
-    /// When it came; of those that took more than three days, later.
+    /// When it came; later if it stayed for more than three days.
     #[inline]
     pub(crate) fn ingress_ns(&self) -> u64 {
         self.time_ns - self.delay_ns()

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The memory of what flows remember of their packets.
+//! Accounts for the memory in which flows remember their packets.
 //!
-//! A ring of segments keeps the size that its flow once needed, and a sender of made-up
-//! reports needs one report for each entry: each ring is bounded, and so are all together.
+//! A ring of segments keeps the largest size that its flow needed, and a sender of forged reports
+//! needs one report for each entry: each ring is bounded, and so is their total.
 
 /// Bytes taken for the segments, gaps and waiting packets of all flows.
 ///
-/// Counted where such a list is made larger or let go, which is rare: a packet costs nothing
-/// here.
+/// Updated only when such a list is enlarged or freed, which is rare: a packet costs nothing here.
 #[derive(Debug)]
 pub(crate) struct SegmentMemory {
     pub taken_bytes: usize,
@@ -22,17 +21,17 @@ impl SegmentMemory {
         }
     }
 
-    /// Notes that a list was made larger.
+    /// Notes that a list was enlarged.
     pub(super) fn take(&mut self, bytes: usize) {
         self.taken_bytes += bytes;
     }
 
-    /// Notes that lists were let go.
+    /// Notes that lists were freed.
     pub(super) fn give_back(&mut self, bytes: usize) {
         self.taken_bytes = self.taken_bytes.saturating_sub(bytes);
     }
 
-    /// Somebody has to forget something.
+    /// Whether some flow has to forget something.
     #[inline(always)]
     pub(super) fn is_over(&self) -> bool {
         self.taken_bytes > self.max_bytes

@@ -12,9 +12,9 @@ use crate::ring::Ring;
 use int_report::FlowKey;
 use smallvec::SmallVec;
 
-/// Samples remembered per flow, for packets reported after their sample.
+/// Maximum number of samples remembered per flow, for packets reported after their sample.
 const MAX_SAMPLES: usize = 32;
-/// Reporting ports and queues remembered per flow. Forged reports can name any.
+/// Maximum number of reporting ports and queues per flow. Forged reports can name any.
 const MAX_PORTS: usize = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
@@ -53,8 +53,8 @@ impl SenderState {
     }
 }
 
-/// One flow. Fields stand in the order in which packets, then samples, need
-/// them, from the start of a cache line.
+/// One flow. Fields are in the order in which packets, then samples, need them, from the start of a
+/// cache line.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
@@ -71,15 +71,15 @@ pub(crate) struct Flow {
     pub has_data: bool,
     pub fin: bool,
     has_sample: bool,
-    /// A SYN has passed and its round trip is not known.
+    /// Whether a SYN has passed whose round trip is unknown.
     pub awaits_answer: bool,
-    /// A loss or mark here was not answered yet.
+    /// Whether a loss or mark here has not been answered yet.
     pub awaits_feedback: bool,
-    /// Most flows pass one reporting port, which lies inline.
+    /// Most flows pass one reporting port, which is stored inline.
     pub ports: SmallVec<[FlowAtPort; 1]>,
     last: SampleState,
     samples: Ring<SenderState>,
-    /// Made with the first loss or mark.
+    /// Created with the first loss or mark.
     feedback: Option<Box<Feedback>>,
     pub cookie: Option<u64>,
     pub syn: Option<Syn>,
@@ -122,8 +122,8 @@ impl Flow {
         self.awaits_answer = self.handshake_rtt_ns == 0;
     }
 
-    /// How long after a loss or mark here it is answered by this packet, us; 0 where it is
-    /// no answer. For packets that are lost or marked, and those of a flow that
+    /// Returns the time from a loss or mark here to this packet, us, if the packet answers it;
+    /// otherwise 0. For packets that are lost, marked or sent again, and those of a flow that
     /// [awaits feedback](Self::awaits_feedback).
     #[inline(never)]
     pub(crate) fn feedback_us(&mut self, packet: &Observed) -> u32 {
@@ -133,7 +133,7 @@ impl Flow {
         us
     }
 
-    /// A sequence number without its wraps.
+    /// Unwraps a sequence number.
     #[inline]
     pub(crate) fn unwrap(&mut self, seq: u32) -> u64 {
         let reference = self.reference;
@@ -149,7 +149,7 @@ impl Flow {
         value
     }
 
-    /// Index in `ports` of the flow's state at a queue of a port, made when new.
+    /// Returns the index in `ports` of the flow's state at a queue of a port, created if new.
     #[inline(always)]
     pub(crate) fn port_index(
         &mut self,
@@ -164,8 +164,8 @@ impl Flow {
         }
     }
 
-    /// Of too many, the newest makes room: a spray of ports leaves the others theirs.
-    /// Its packets that wait get no sample, and count as unmatched.
+    /// Adds a port. If there are too many, it replaces the newest: a spray of ports leaves the
+    /// older ones. The replaced port's waiting packets get no sample, and count as unmatched.
     #[cold]
     fn add_port(&mut self, node: u16, at: (u32, u8), memory: &mut SegmentMemory) -> usize {
         let before = self.bytes();
@@ -176,7 +176,7 @@ impl Flow {
         self.ports.len() - 1
     }
 
-    /// Memory taken for what it remembers at its ports, bytes.
+    /// Memory taken by the flow's state at its ports, bytes.
     pub(crate) fn bytes(&self) -> usize {
         let ports = if self.ports.spilled() {
             self.ports.capacity() * size_of::<FlowAtPort>()
@@ -186,15 +186,15 @@ impl Flow {
         ports + self.ports.iter().map(FlowAtPort::bytes).sum::<usize>()
     }
 
-    /// Forgets what it remembers at its ports; returns how many segments, gaps and waiting
-    /// packets that were. Its packets in the queue get no sample by their number.
+    /// Forgets the flow's state at its ports; returns the number of segments, gaps and waiting
+    /// packets forgotten. Its packets in the queue get no sample by their sequence number.
     pub(super) fn forget_ports(&mut self, memory: &mut SegmentMemory) -> usize {
         memory.give_back(self.bytes());
         let ports = std::mem::take(&mut self.ports);
         ports.iter().map(FlowAtPort::entries).sum()
     }
 
-    /// Asks for the place of the next sample.
+    /// Prefetches the place of the next sample.
     #[inline]
     pub(crate) fn prefetch_samples(&self) {
         prefetch::end(self.samples.back());
@@ -205,8 +205,8 @@ impl Flow {
         self.has_sample.then_some(&self.last)
     }
 
-    /// Remembers a sample; `snd_nxt` is raised to the highest before, which
-    /// keeps the search by sequence number valid.
+    /// Remembers a sample; `snd_nxt` is raised to the highest so far, which keeps the search by
+    /// sequence number valid.
     #[inline]
     pub(crate) fn remember(&mut self, mut sample: SampleState) -> SampleState {
         if let Some(last) = self.last_sample() {
@@ -234,12 +234,12 @@ impl Flow {
         self.has_sample && self.last.snd_nxt > seq
     }
 
-    /// The first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and
-    /// the time of the one before it.
+    /// Returns the first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and the
+    /// time of the sample before it.
     ///
-    /// Of a packet reported more than [`MAX_SAMPLES`] samples late the right one is
-    /// forgotten: it gets the oldest that is left, a state that the sender had later, by
-    /// less than the report is late.
+    /// For a packet reported more than [`MAX_SAMPLES`] samples late, the right sample is forgotten:
+    /// it gets the oldest one left, a state that the sender had later, by less than the report is
+    /// late.
     pub(crate) fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
         if !self.sampled_beyond(seq) {
             return None;
@@ -250,7 +250,7 @@ impl Flow {
         Some((found.state(), before.map(|b| b.time_ns)))
     }
 
-    /// The first sample at or after a host time, without its `snd_una`.
+    /// Returns the first sample at or after a host time, without its `snd_una`.
     pub(crate) fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
         if self.last_sample()?.time_ns < host_ns {
             return None;
@@ -259,7 +259,7 @@ impl Flow {
         self.samples.get(i).map(SenderState::state)
     }
 
-    /// Forgets the sequence space: another connection has the same ports.
+    /// Forgets the sequence space: another connection has the same five-tuple.
     pub(crate) fn forget_sequences(&mut self, memory: &mut SegmentMemory) {
         self.reference = 0;
         self.has_sample = false;
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(f.unwrap(0xffff_ff80), a + 0x80);
     }
 
-    /// Around the quarters of the range, from every such number to every other.
+    /// Checks numbers around the eighths of the range, from each to every other.
     #[test]
     fn a_number_without_its_wraps_is_the_nearest_one() {
         let near = |p: u32| (0..9u32).map(move |n| p.wrapping_add(n).wrapping_sub(4));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The first packet of a connection, and what the packets after it tell of the
-//! round trip.
+//! The first packet of a connection, and the round trip that later packets show.
 
 /// First packet of a TCP connection.
 #[derive(Clone, Copy, Debug)]
@@ -8,18 +7,18 @@ pub(crate) struct Syn {
     pub seq: u32,
     pub egress_ns: u64,
     pub node: u16,
-    /// Another passed before.
+    /// Whether another packet has passed: then nothing is left to learn.
     pub repeated: bool,
     pub dropped: bool,
-    /// Arrival of the first packet after it that was dropped. Drops are reported
-    /// at once, the acknowledgement of the SYN-ACK only when it leaves.
+    /// Arrival time of the first packet after it that was dropped. Drops are reported at once, the
+    /// acknowledgement of the SYN-ACK only when it leaves.
     pub first_drop_ns: u64,
 }
 
 impl Syn {
-    /// The round trip, ns, when the packet at hand is the first after the SYN:
-    /// it came one base RTT after the SYN left. A dropped data packet is never
-    /// taken for the first, because it may be a retransmission.
+    /// Returns the round trip, ns, if the packet is the first after the SYN: it came one base RTT
+    /// after the SYN left. A dropped data packet is never taken for the first, because it may be a
+    /// retransmission.
     pub(crate) fn answered_ns(
         self,
         node: u16,
@@ -37,8 +36,8 @@ impl Syn {
             .filter(|&rtt| rtt > 0)
     }
 
-    /// The state after a further packet: nothing is left to learn, unless the
-    /// packet is one of those whose drops are reported ahead of the first.
+    /// Returns the state after a further packet: nothing is left to learn, unless the packet is a
+    /// drop, which may be reported ahead of the first packet.
     pub(crate) fn followed_by(self, dropped: bool, ingress_ns: u64) -> Self {
         Self {
             repeated: self.repeated || !dropped,

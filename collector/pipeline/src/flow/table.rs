@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All flows, bounded in number.
 //!
-//! A flow may be looked up and prefetched ahead of its turn. The plain form is
-//! [`FlowTable::find`] at its turn; `pipeline/fast_path_tests.rs` holds the two equal
-//! (`together_or_one_by_one`). Justified by the benchmark rows "decode, flow, join, intervals"
-//! of `make bench-collector`, with 1000 flows and more.
+//! A flow may be looked up and prefetched ahead of its turn. The plain form is [`FlowTable::find`]
+//! at its turn; `pipeline/fast_path_tests.rs` checks that the two agree (`together_or_one_by_one`).
+//! Justified by the benchmark rows "decode, flow, join, intervals" of `make bench-collector`, with
+//! 1000 flows and more.
 
 use super::ids::FlowIds;
 use super::index::{FlowHint, Index, PackedKey};
@@ -13,13 +13,13 @@ use super::state::Flow;
 use crate::prefetch;
 use int_report::FlowKey;
 
-/// Flows compared to find one to evict, or one that forgets its segments.
+/// Number of flows compared to find one to evict, or one that forgets its segments.
 const SCAN: usize = 64;
 
-/// The part of a flow that each packet and sample needs.
+/// Bytes of a flow that each packet and sample needs.
 const PREFETCHED_BYTES: usize = 384;
 
-/// Flows by five-tuple. When full, the longest idle of the next few goes.
+/// Flows by five-tuple. When full, the longest idle of the next few is evicted.
 #[derive(Debug)]
 pub(crate) struct FlowTable {
     index: Index,
@@ -27,17 +27,17 @@ pub(crate) struct FlowTable {
     max: usize,
     hand: usize,
     ids: FlowIds,
-    /// Flows pushed out because the table was full.
+    /// Number of flows evicted because the table was full.
     pub evicted: u64,
     pub memory: SegmentMemory,
-    /// Segments, gaps and waiting packets forgotten because those of all flows took too much
-    /// memory.
+    /// Number of segments, gaps and waiting packets forgotten because those of all flows took too
+    /// much memory.
     pub segments_evicted: u64,
 }
 
 impl FlowTable {
-    /// A table of at most `max` flows, with numbers from `ids`, whose segments take at most
-    /// so many bytes together.
+    /// Creates a table of at most `max` flows, with ids from `ids`, whose segments together take at
+    /// most `max_segment_bytes`.
     pub(crate) fn new(max: usize, max_segment_bytes: usize, ids: FlowIds) -> Self {
         Self {
             index: Index::default(),
@@ -79,9 +79,8 @@ impl FlowTable {
         self.index.prefetch(key);
     }
 
-    /// Looks a flow up ahead of its turn and prefetches it. Only
-    /// [`FlowTable::confirm`] tells whether it is the one sought: that reads the
-    /// flow, which is not here yet.
+    /// Looks a flow up ahead of its turn and prefetches it. Only [`FlowTable::confirm`] shows
+    /// whether it is the one sought: that reads the flow, which is not in the cache yet.
     #[inline]
     pub(crate) fn look_ahead(&self, key: PackedKey) -> Option<FlowHint> {
         let slot = self.index.find(key, |_| true)?;
@@ -123,15 +122,15 @@ impl FlowTable {
         }
     }
 
-    /// Of the next few flows one forgets its segments, until there is room: one without
-    /// samples, which is not of a host that we know, before others, and the longest idle.
+    /// Has one of the next few flows forget its segments, until there is room: flows without
+    /// samples, which are not of a known host, go first, then the longest idle.
     ///
-    /// Flows that take less than half of their share keep theirs. The others take half of the
-    /// memory at least, so that one is found soon.
+    /// Flows that take less than half of their share keep their segments. The other flows take at
+    /// least half of the memory, so that one is found soon.
     #[cold]
     #[inline(never)]
     fn evict_segments(&mut self) {
-        // Flows looked at since one had much.
+        // Number of flows examined since one took much.
         let mut without = 0;
         while self.memory.is_over() && without < self.slots.len() + SCAN {
             let half_share = self.memory.taken_bytes / (2 * self.slots.len());
@@ -146,7 +145,7 @@ impl FlowTable {
         }
     }
 
-    /// Prefetches where the flow's next packet is noted.
+    /// Prefetches the place where the flow's next packet will be noted.
     #[inline]
     pub(crate) fn prefetch_newest(&self, hint: FlowHint) {
         let flow = self.slots.get(hint.slot as usize);
@@ -155,7 +154,7 @@ impl FlowTable {
         }
     }
 
-    /// Prefetches the segments that the flow's next sample tells of.
+    /// Prefetches the segments that the flow's next sample concerns.
     #[inline]
     pub(crate) fn prefetch_oldest(&self, hint: FlowHint) {
         if let Some(flow) = self.slots.get(hint.slot as usize) {
@@ -166,7 +165,7 @@ impl FlowTable {
         }
     }
 
-    /// Slot of a new flow.
+    /// Inserts a new flow; returns its slot.
     pub(crate) fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
         let flow = Flow::new(key, self.ids.take(), rx_ns, node, time_ns);
         let slot = if self.slots.len() < self.max {
@@ -184,7 +183,7 @@ impl FlowTable {
         slot as u32
     }
 
-    /// Puts a new flow of the same five-tuple in the place of an ended one.
+    /// Replaces an ended flow by a new one with the same five-tuple.
     pub(crate) fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
         if let Some(flow) = self.slots.get_mut(slot as usize) {
             self.memory.give_back(flow.bytes());
@@ -192,7 +191,7 @@ impl FlowTable {
         }
     }
 
-    /// Of the next few flows that have a rank, the one whose rank is lowest.
+    /// Returns the flow with the lowest rank, of the next few that have a rank.
     fn lowest<R: Ord>(&mut self, rank: impl Fn(&Flow) -> Option<R>) -> Option<usize> {
         let flows = self.slots.len();
         let next = (0..SCAN.min(flows)).map(|step| (self.hand + step) % flows);

@@ -7,25 +7,23 @@
 //! * a segment that a sample proves unsent, left after it: `f(ingress) >= t`;
 //! * a segment that a sample shows acknowledged, left the switch before it:
 //!   `f(egress) <= t`;
-//! * a report is received after its packet left: `f(egress) <= t_rx`, where the
-//!   collector's clock is the host's.
+//! * a report is received after its packet left: `f(egress) <= t_rx`, if the collector's clock is
+//!   the host's.
 //!
-//! Network delay makes each bound loose by a varying amount and never wrong, so
-//! the line that touches the bounds from their own side is the estimate
-//! (Moon, Skelly, Towsley, *Estimation and Removal of Clock Skew from Network
-//! Delay Measurements*, INFOCOM 1999). Where only the two bounds through the
-//! network exist, the middle between them is taken, as NTP does: half the
-//! difference of the two paths' delays is the error that remains.
+//! Network delay makes each bound loose by a varying amount but never wrong, so the line that
+//! touches the bounds from their own side is the estimate (Moon, Skelly, Towsley, *Estimation and
+//! Removal of Clock Skew from Network Delay Measurements*, INFOCOM 1999). If only the two bounds
+//! through the network exist, the middle between them is taken, as in NTP: the remaining error is
+//! half the difference of the two paths' delays.
 
 use super::envelope::{Envelope, Line, signed_difference};
 
-/// By how much bounds may contradict each other before clocks count as unlike.
+/// By how much bounds may contradict each other before clocks count as different.
 const TOLERANCE_NS: f64 = 1e6;
 /// Pairs needed before a contradiction is believed.
 const MIN_PAIRS: u64 = 20;
 
-/// How to get from a node's clock to a host's:
-/// `host = node + offset + (node - reference) * drift`.
+/// Conversion from a node's clock to a host's: `host = node + offset + (node - reference) * drift`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Mapping {
     pub reference_ns: u64,
@@ -61,12 +59,12 @@ pub(crate) struct Pairs {
     /// `x - t` of lower bounds.
     lower: Envelope,
     count: u64,
-    /// As last computed.
+    /// The mapping as last computed.
     pub mapping: Option<Mapping>,
 }
 
 impl Pairs {
-    /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
+    /// Notes that a segment that came at `ingress_ns` had not left its host at `host_ns`.
     #[inline]
     pub(super) fn sent_after(&mut self, ingress_ns: u64, host_ns: u64) {
         self.lower
@@ -74,7 +72,7 @@ impl Pairs {
         self.count += 1;
     }
 
-    /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
+    /// Notes that a segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
     #[inline]
     pub(super) fn acked_before(&mut self, egress_ns: u64, host_ns: u64) {
         self.upper
@@ -95,7 +93,7 @@ impl Pairs {
     }
 }
 
-/// Lines that host time less node time lies between.
+/// Lines that bound host time minus node time.
 struct Bounds {
     upper: Option<Line>,
     lower: Option<Line>,
@@ -115,7 +113,7 @@ impl Bounds {
     }
 }
 
-/// All that is known of one node's clock.
+/// Observations of one node's clock, and its mappings to the hosts' clocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeClock {
     reference_ns: Option<u64>,
@@ -125,7 +123,7 @@ pub(crate) struct NodeClock {
 }
 
 impl NodeClock {
-    /// `local`: index of the host whose clock also stamps reports.
+    /// Creates an unmapped clock; `local` is the index of the host whose clock also stamps reports.
     pub(super) fn new(local: Option<u16>) -> Self {
         Self {
             local: local.map(usize::from),
@@ -142,14 +140,14 @@ impl NodeClock {
         &mut self.hosts[i]
     }
 
-    /// Forgets what pairs of a host have told.
+    /// Forgets the pairs of a host.
     pub(super) fn forget_host(&mut self, host: u16) {
         if let Some(pairs) = self.hosts.get_mut(usize::from(host)) {
             *pairs = Pairs::default();
         }
     }
 
-    /// A packet left at `egress_ns` and its report was received at `rx_ns`.
+    /// Notes that a packet left at `egress_ns` and that its report was received at `rx_ns`.
     #[inline]
     pub(super) fn received(&mut self, egress_ns: u64, rx_ns: u64) {
         self.reference_ns.get_or_insert(egress_ns);
@@ -159,7 +157,7 @@ impl NodeClock {
         }
     }
 
-    /// The collector's own clock is not mapped yet: reports can do that at once.
+    /// Whether the collector's own clock is not mapped yet: reports can do that at once.
     #[inline]
     pub(super) fn lacks_local(&self) -> bool {
         self.local

@@ -4,13 +4,13 @@
 
 use std::collections::VecDeque;
 
-/// Width of the windows of which the tightest observation is kept.
+/// Width of the windows; the tightest observation of each is kept.
 const WINDOW_NS: u64 = 250_000_000;
 /// Windows kept: 10 minutes.
 const MAX_WINDOWS: usize = 2400;
 /// Below this span only the offset is estimated.
 const MIN_DRIFT_SPAN_NS: u64 = 5_000_000_000;
-/// No oscillator is worse.
+/// Greatest drift: no oscillator is worse.
 const MAX_DRIFT: f64 = 1e-3;
 
 /// A straight line below observations.
@@ -44,7 +44,7 @@ struct Observation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Envelope {
     points: VecDeque<Observation>,
-    /// Of the last window: where it begins, and its smallest residual.
+    /// Start of the last window, and its smallest residual.
     start_ns: u64,
     least_ns: i64,
 }
@@ -152,7 +152,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Against a map of windows, for times that never go back by a window.
+        /// Compares with a map of windows, for times that never go back by a window.
         #[test]
         fn keeps_the_smallest_of_each_window(
             steps in prop::collection::vec((0u64..400_000_000, -50i64..50), 1..300),

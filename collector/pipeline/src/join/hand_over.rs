@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When packets were handed over to the pipeline.
+//! Times at which packets were handed over to the pipeline.
 //!
-//! Their reports wait in a socket, and for long where the collector was stalled.
-//! The samples that show the state they left under waited as long, elsewhere, and
-//! come in no particular order with them. How long a packet waits for its sample
-//! counts from here, then, and not from its reception.
+//! Reports wait in a socket, and for long if the collector was stalled. The samples with the state
+//! that their packets left under waited as long, elsewhere, and come in no particular order with
+//! them. So a packet's wait for its sample counts from the hand-over, not from reception.
 
 use std::collections::VecDeque;
 
-/// Hand-overs nearer than this are one, ns: the list is no longer than the longest
-/// wait over it.
+/// Hand-overs closer together than this are merged, ns, so that the list is no longer than the
+/// longest wait divided by this.
 const APART_NS: u64 = 10_000_000;
 
 /// Packets that were handed over together.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
-    /// Position of the first of them.
+    /// Position of the first packet.
     from: u64,
-    /// Collector's clock.
+    /// Time by the collector's clock.
     at_ns: u64,
 }
 
@@ -26,20 +25,20 @@ struct Mark {
 pub(super) struct HandOvers(VecDeque<Mark>);
 
 impl HandOvers {
-    /// Packets from a position on are handed over at `at_ns`; those before `oldest`
-    /// have been handed on.
+    /// Notes that packets from position `from` on are handed over at `at_ns`; packets before
+    /// `oldest` have been handed on.
     pub(super) fn note(&mut self, oldest: u64, from: u64, at_ns: u64) {
         self.forget_before(oldest);
         match self.0.back_mut() {
             Some(last) if at_ns < last.at_ns.saturating_add(APART_NS) => {}
-            // None came since.
+            // No packet came since.
             Some(last) if last.from == from => last.at_ns = at_ns,
             _ => self.0.push_back(Mark { from, at_ns }),
         }
     }
 
-    /// When the oldest packet was handed over, which is at a position; 0 when nobody
-    /// said so.
+    /// Returns when the oldest packet, which is at `position`, was handed over; 0 if it was not
+    /// noted.
     #[inline]
     pub(super) fn oldest_ns(&mut self, position: u64) -> u64 {
         self.forget_before(position);
@@ -74,7 +73,7 @@ mod tests {
         assert_eq!(h.0.len(), 1);
     }
 
-    /// Also where no packet waits, and nobody asks.
+    /// Even if no packet waits and nobody asks.
     #[test]
     fn the_list_is_bounded() {
         let mut h = HandOvers::default();

@@ -5,25 +5,25 @@
 //! the collector can make names up. A new host gets the place of one whose samples no report
 //! has ever matched, or else of one that has not been matched for long.
 
-/// Hosts that have a place.
+/// Maximum number of hosts.
 pub(crate) const MAX_HOSTS: usize = 1024;
-/// A host keeps its place for as long after its last match, ns.
+/// How long a host keeps its place after its last match, ns.
 const KEPT_NS: u64 = 60_000_000_000;
 
 /// Names of hosts, bounded in number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hosts {
-    /// In the order of their indexes.
+    /// Names by host index.
     pub names: Vec<String>,
     uses: Vec<Use>,
-    /// The first host's clock also stamps the reception of reports.
+    /// Whether the first host's clock also stamps the reception of reports.
     has_local: bool,
 }
 
-/// When a host was used last, ns of the collector's clock; the earliest gives its place away.
+/// When a host was used last, ns of the collector's clock; the host with the earliest is replaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Use {
-    /// 0 = no sample of it was ever of a flow in the reports.
+    /// Last sample of a flow in the reports; 0 if there was none.
     matched_rx_ns: u64,
     heard_rx_ns: u64,
 }
@@ -32,12 +32,12 @@ struct Use {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub host: u16,
-    /// It was another's, of which nothing may be left.
+    /// Whether it was another host's, of which nothing may be left.
     pub is_reused: bool,
 }
 
 impl Hosts {
-    /// `local`: the host whose clock also stamps the reception of reports.
+    /// Starts with `local`, if any: the host whose clock also stamps the reception of reports.
     pub(crate) fn new(local: Option<&str>) -> Self {
         Self {
             names: local.into_iter().map(str::to_owned).collect(),
@@ -51,7 +51,7 @@ impl Hosts {
         self.has_local.then_some(0)
     }
 
-    /// Index of a known host, which is heard at `now_rx_ns`.
+    /// Returns the index of a known host, and notes that it was heard at `now_rx_ns`.
     pub(crate) fn find(&mut self, name: &str, now_rx_ns: u64) -> Option<u16> {
         let host = self.names.iter().position(|h| h == name)?;
         if let Some(of) = self.uses.get_mut(host) {
@@ -60,7 +60,7 @@ impl Hosts {
         Some(host as u16)
     }
 
-    /// A sample of the host was of a flow in the reports.
+    /// Notes that a sample of the host was of a flow in the reports.
     #[inline]
     pub(crate) fn matched(&mut self, host: u16, now_rx_ns: u64) {
         if let Some(of) = self.uses.get_mut(usize::from(host)) {
@@ -68,7 +68,7 @@ impl Hosts {
         }
     }
 
-    /// Place of a new host; `None` while all are of hosts that were matched of late.
+    /// Gives a new host a place; `None` if all places are of recently matched hosts.
     pub(crate) fn add(&mut self, name: &str, now_rx_ns: u64) -> Option<Place> {
         let of_new = Use {
             matched_rx_ns: 0,
@@ -115,7 +115,7 @@ mod tests {
         }
         assert_eq!(hosts.find("honest", 3 * SECOND), Some(honest));
         assert_eq!(hosts.find("local", 3 * SECOND), Some(0));
-        // A new host finds a place all the same, and loses it to names after it only.
+        // A new host still gets a place, and loses it only to names after it.
         let new = hosts.add("new", 3 * SECOND).unwrap();
         assert!(new.is_reused);
         for n in 0..MAX_HOSTS as u64 - 3 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Join layer: under which of the sender's states each packet left.
+//! Join layer: finds the sender's state under which each packet left.
 //!
 //! The first sample with `snd_nxt` beyond a segment's sequence number was taken
 //! on the first ACK after the segment left, before that ACK was processed: it
@@ -7,9 +7,9 @@
 //! number says nothing, so the first sample after they left is taken, through
 //! the clock mapping.
 //!
-//! Packets wait in a queue for their sample ([`queue`]); events of hosts wait a
-//! little for the packets that they tell of ([`reorder`]). Each node's clock is
-//! mapped to each host's clock ([`clock`]).
+//! Packets wait in a queue for their sample ([`queue`]); events of hosts wait briefly for the
+//! packets that they concern ([`reorder`]). Each node's clock is mapped to each host's clock
+//! ([`clock`]).
 
 mod clock;
 mod envelope;
@@ -44,7 +44,7 @@ struct NodeJoin {
     queued: u64,
 }
 
-/// A node, made when new.
+/// Returns a node's state, created if new.
 #[inline(always)]
 fn node_at<'a>(nodes: &'a mut Vec<NodeJoin>, node: u16, hosts: &Hosts) -> &'a mut NodeJoin {
     let i = usize::from(node);
@@ -67,7 +67,7 @@ fn add_nodes(nodes: &mut Vec<NodeJoin>, last: usize, hosts: &Hosts) {
 pub(crate) struct Joiner {
     queue: PacketQueue,
     handed_over: HandOvers,
-    /// By the node's index.
+    /// Nodes by index.
     nodes: Vec<NodeJoin>,
     /// Events of hosts on their way to their flows.
     pub events: ReorderBuffer,
@@ -105,7 +105,7 @@ impl Joiner {
         self.handed_over.note(oldest, next, now_rx_ns);
     }
 
-    /// How to get from a node's clock to a host's, as last computed.
+    /// Returns the mapping from a node's clock to a host's, as last computed.
     #[inline]
     pub(crate) fn mapping(&self, node: u16, host: u16) -> Option<Mapping> {
         self.nodes.get(usize::from(node))?.clock.mapping(host)
@@ -118,7 +118,7 @@ impl Joiner {
         }
     }
 
-    /// Forgets a host whose place another gets; how many of its events were held back.
+    /// Forgets a host whose place is reused; returns how many of its events were held back.
     pub(crate) fn forget_host(&mut self, host: u16) -> u64 {
         for node in &mut self.nodes {
             node.clock.forget_host(host);
@@ -126,7 +126,7 @@ impl Joiner {
         self.events.forget_host(host)
     }
 
-    /// The node's clock restarted: what is known of it is of another time axis.
+    /// Resets a node's clock mappings after its clock restarted, which begins another time axis.
     pub(crate) fn restart(&mut self, node: u16) {
         node_at(&mut self.nodes, node, &self.hosts).clock = NodeClock::new(self.hosts.local());
     }
@@ -182,7 +182,7 @@ impl Joiner {
             let clock = &mut joined.clock;
             row.retransmitted = packet::join((flow, memory), clock, join_slot, candidate, wait_ns);
         } else if joins {
-            // A copy, so that the packet itself need not lie in memory.
+            // A copy, so that the packet itself need not be in memory.
             row.retransmitted = packet::came_before((flow, memory), &{ *packet }, at);
         }
         let concerns = row.dropped || row.ce_marked || row.retransmitted;
@@ -192,7 +192,7 @@ impl Joiner {
         }
     }
 
-    /// Queues the row of a packet of which nothing can be read: its flow is not known.
+    /// Queues the row of a packet that cannot be read: its flow is unknown.
     #[cold]
     pub(crate) fn without_flow(&mut self, packet: &Packet<'_>, node: &mut Node) {
         node_at(&mut self.nodes, packet.node, &self.hosts).queued += 1;
@@ -206,8 +206,8 @@ impl Joiner {
         }
     }
 
-    /// The oldest packet, complete but for its `order`, unless it waits; `None`
-    /// when there is none to hand on. [`Joiner::pop`] removes it.
+    /// Returns the oldest packet, complete but for its `order`; `None` if it still waits or there
+    /// is none. [`Joiner::pop`] removes it.
     #[inline(always)]
     pub(crate) fn ready(
         &mut self,
@@ -237,7 +237,7 @@ impl Joiner {
         Some(row)
     }
 
-    /// The packet that many places behind the oldest.
+    /// Returns the packet that is `places` behind the oldest.
     #[inline(always)]
     pub(crate) fn ahead(&self, places: u64) -> Option<&PostcardRow> {
         self.queue.ahead(places)
@@ -248,8 +248,7 @@ impl Joiner {
         self.queue.pop_front();
     }
 
-    /// Prefetches what events need that come soon, each kind of memory at its
-    /// own distance.
+    /// Prefetches what upcoming events need, each kind of memory at its own distance.
     #[inline(always)]
     pub(crate) fn prefetch(&self, events: &mut VecDeque<HostEvent>, flows: &FlowTable) {
         if flows.is_large()
@@ -280,7 +279,7 @@ impl Joiner {
     }
 }
 
-/// Fields of a packet that count for its flow's feedback time.
+/// Returns the fields of a packet that matter for its flow's feedback time.
 #[inline(always)]
 fn observed(packet: &Packet<'_>, row: &PostcardRow) -> Observed {
     Observed {
@@ -297,10 +296,9 @@ fn observed(packet: &Packet<'_>, row: &PostcardRow) -> Observed {
     }
 }
 
-/// Fills a row field by field where it lies: a finished row would be copied
-/// while its parts are still on their way to memory (measured on "decode, flow,
-/// join, intervals"). The pattern names every column, so that one that nobody fills
-/// does not compile.
+/// Fills a row field by field in place: a finished row would be copied while its parts are still on
+/// their way to memory (measured on "decode, flow, join, intervals"). The pattern names every
+/// column, so that an unfilled column does not compile.
 #[inline(always)]
 fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, id: u64) {
     let PostcardRow {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Joins a packet with a sample that is there already, or lets it wait.
+//! Joins a packet with a sample that has come already, or lets it wait.
 
 use super::clock::NodeClock;
 use super::queue::JoinSlot;
@@ -7,11 +7,11 @@ use crate::accounting::Packet;
 use crate::flow::{Arrival, Flow, FlowTable, SampleState, Segment, SegmentMemory, Waiting};
 use crate::rows::{Join, PostcardRow};
 
-/// A last sample may stand in for a missing one for this long.
+/// How long the last sample may stand in for a missing one.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
-/// A data packet to be joined. By value, not read from its row: what was just
-/// written would be read back before it has arrived in memory.
+/// A data packet to be joined. Its values are copied instead of read from its row, because reading
+/// back what was just written would wait for memory.
 #[derive(Clone, Copy)]
 pub(super) struct Candidate {
     pub tcp_seq: u32,
@@ -22,9 +22,9 @@ pub(super) struct Candidate {
     pub rx_ns: u64,
     pub node: u16,
     pub at: (u32, u8),
-    /// In the queue.
+    /// Position in the queue.
     pub position: u64,
-    /// Of the oldest packet in the queue.
+    /// Position of the oldest packet in the queue.
     pub first_position: u64,
 }
 
@@ -43,15 +43,13 @@ struct Placement {
     /// Unwrapped sequence number.
     seq: u64,
     arrival: Arrival,
-    /// A sample can still come.
+    /// Whether a sample can still come.
     may_wait: bool,
 }
 
-/// Joins a data packet, or puts it among the waiting. True when it is a
-/// retransmission.
+/// Joins a data packet, or lets it wait. Returns whether it is a retransmission.
 ///
-/// The fast path is a new segment whose sample has not come; everything else
-/// is [`join_slow`]'s.
+/// The fast path is a new segment whose sample has not come; [`join_slow`] takes everything else.
 #[inline(always)]
 pub(super) fn join(
     (flow, memory): (&mut Flow, &mut SegmentMemory),
@@ -64,7 +62,7 @@ pub(super) fn join(
     let end = seq + u64::from(candidate.payload_bytes);
     let port_index = flow.port_index(candidate.node, candidate.at, memory);
     let sampled = flow.sampled_beyond(seq);
-    // Of a flow without samples nothing would remove the segment again.
+    // Without samples of the flow, nothing would remove the segment again.
     let age_ns = candidate.rx_ns.saturating_sub(flow.created_rx_ns);
     let may_wait = flow.probed || age_ns < wait_ns.saturating_mul(2);
     let Some(port) = flow.ports.get_mut(port_index) else {
@@ -98,8 +96,8 @@ pub(super) fn join(
     arrival == Arrival::Again
 }
 
-/// Whether a data packet is a retransmission, where nothing is joined: no source
-/// of samples is configured.
+/// Whether a data packet is a retransmission, if no packets are joined because no source of samples
+/// is configured.
 #[inline(never)]
 pub(super) fn came_before(
     (flow, memory): (&mut Flow, &mut SegmentMemory),
@@ -115,7 +113,7 @@ pub(super) fn came_before(
     port.arrival(seq, end, packet.ingress_ns, memory) == Arrival::Again
 }
 
-/// A packet that is reported after its sample, reordered, or retransmitted.
+/// Joins a packet that is reported after its sample, reordered, or retransmitted.
 #[inline(never)]
 fn join_slow(
     (flow, memory): (&mut Flow, &mut SegmentMemory),
@@ -127,8 +125,8 @@ fn join_slow(
     let Placement { seq, arrival, .. } = placement;
     let host = flow.host;
     let beyond = flow.sample_beyond(seq);
-    // When it came here stands for when it left: a little late, but never
-    // before the ACK that caused it.
+    // Its arrival here stands for its departure from the host: a little late, but never before the
+    // ACK that caused it.
     let left_host_ns = clock.mapping(host).map(|m| m.to_host(candidate.ingress_ns));
     let by_sequence = match (arrival, beyond) {
         (Arrival::New, Some((sample, before_ns))) => Some((sample, before_ns)),
@@ -171,7 +169,7 @@ fn join_slow(
     }
 }
 
-/// No sample came: the last segments of a connection left under the state
+/// Joins a packet for which no sample came: the last segments of a connection left under the state
 /// after the last sample.
 #[cold]
 pub(super) fn join_late(
@@ -196,7 +194,7 @@ pub(super) fn join_late(
 }
 
 impl JoinSlot {
-    /// The packet left under this state; it waits no more.
+    /// Sets the state that the packet left under; it no longer waits.
     #[inline]
     pub(super) fn fill(&mut self, sample: &SampleState, join: Join) {
         self.join = join;

@@ -2,12 +2,11 @@
 //! The queue of packets on their way to the sink, in the order in which their
 //! reports came.
 //!
-//! A packet waits for about a round trip for the sample that shows its sender's
-//! state. Layout for speed: rows are written and read once, one after the other,
-//! which the core's prefetcher follows; what samples change ([`JoinSlot`]) lies
-//! apart, so that looking up single packets stays within the caches. The plain
-//! form is a list of pairs: a property test below holds both equal. Justified by
-//! the benchmark row "decode, flow, join, intervals; 1000 flows".
+//! A packet waits for about a round trip for the sample that shows its sender's state. Layout for
+//! speed: rows are written and read once, one after the other, which the core's prefetcher follows;
+//! the fields that samples change ([`JoinSlot`]) are kept apart, so that looking up single packets
+//! stays within the caches. The plain form is a list of pairs: a property test below checks that
+//! both agree. Justified by the benchmark row "decode, flow, join, intervals; 1000 flows".
 
 use crate::prefetch::{self, distance};
 use crate::rows::{Join, PostcardRow};
@@ -24,7 +23,7 @@ pub(super) struct JoinSlot {
     pub srtt_us: u32,
     pub node: u16,
     pub join: Join,
-    /// It waits for a sample.
+    /// Whether it waits for a sample.
     pub waits: bool,
 }
 
@@ -32,11 +31,11 @@ pub(super) struct JoinSlot {
 #[derive(Debug, Default)]
 pub(super) struct PacketQueue {
     rows: Box<[PostcardRow]>,
-    /// As many as rows.
+    /// As many as `rows`.
     slots: Box<[JoinSlot]>,
     /// Positions before this have been handed on.
     pub first: u64,
-    /// Position of the packet that is put in next.
+    /// Position of the packet that is added next.
     pub next: u64,
 }
 
@@ -56,9 +55,8 @@ impl PacketQueue {
         position as usize & self.rows.len().wrapping_sub(1)
     }
 
-    /// Adds a row and its slot, to be filled where they lie: finished ones would
-    /// be copied while their parts are still on their way to memory. They hold
-    /// what was there before.
+    /// Adds a row and its slot, to be filled in place: finished ones would be copied while their
+    /// parts are still on their way to memory. Both hold old values.
     #[inline(always)]
     pub(super) fn push(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
         if self.len() == self.rows.len() {
@@ -89,7 +87,7 @@ impl PacketQueue {
     /// The packet at a position, if it is here and waits.
     #[inline(always)]
     pub(super) fn waiting(&mut self, position: u64) -> Option<&mut JoinSlot> {
-        // Below `first` it wraps beyond everything.
+        // A position below `first` wraps to a huge number.
         if position.wrapping_sub(self.first) >= self.next - self.first {
             return None;
         }
@@ -107,7 +105,7 @@ impl PacketQueue {
         Some((self.rows.get_mut(place)?, self.slots.get_mut(place)?))
     }
 
-    /// Prefetches what samples change of the packet at a position.
+    /// Prefetches the slot of the packet at a position.
     #[inline(always)]
     pub(super) fn prefetch(&self, position: u64) {
         if let Some(slot) = self.slots.get(self.place(position)) {
@@ -115,7 +113,7 @@ impl PacketQueue {
         }
     }
 
-    /// The row that many places behind the oldest.
+    /// Returns the row that is `places` behind the oldest.
     #[inline(always)]
     pub(super) fn ahead(&self, places: u64) -> Option<&PostcardRow> {
         let position = self.first + places;
@@ -125,8 +123,7 @@ impl PacketQueue {
         self.rows.get(self.place(position))
     }
 
-    /// Removes the oldest packet, and prefetches one of the next: they have lain
-    /// here for a round trip.
+    /// Removes the oldest packet, and prefetches a later one, which has been here for a round trip.
     #[inline(always)]
     pub(super) fn pop_front(&mut self) {
         if !self.is_empty() {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reorder buffer: events of hosts are held back a little, so that the reports
-//! of the packets they acknowledge are there first, and sorted by their time,
-//! because CPUs are read in turn.
+//! Reorder buffer: host events are held back briefly, so that the reports of the packets they
+//! acknowledge come first, and sorted by their time, because CPUs are read in turn.
 
 use crate::flow::{FlowHint, FlowTable, PackedKey};
 use std::collections::VecDeque;
 
-/// How far back an event is sorted in by its time.
+/// How many places an event can move back when it is sorted by its time.
 const SORT_DEPTH: usize = 256;
 
-/// Events held back. Of more, the oldest are not held any longer: hosts may push faster
+/// Maximum number of events held back. Beyond it, the oldest are released: hosts may push faster
 /// than time passes.
 pub(crate) const MAX_EVENTS: usize = if cfg!(test) { 512 } else { 1 << 18 };
 
@@ -22,14 +21,14 @@ pub(crate) struct HostEvent {
     due_rx_ns: u64,
     pub host: u16,
     pub event: tcp_probe::Event,
-    /// Probable place of its flow, if that was looked up ahead.
+    /// Probable slot of its flow, if that was looked up ahead.
     pub hint: Option<FlowHint>,
-    /// Another pipeline has it as well, and counts it.
+    /// Whether another pipeline has it as well, and counts it.
     pub is_copy: bool,
 }
 
 impl HostEvent {
-    /// Whether it belongs after another of the same host.
+    /// Whether it belongs after `other`, an event of the same host.
     #[inline]
     fn is_after(&self, other: &Self) -> bool {
         self.host == other.host && self.event.time_ns() > other.event.time_ns()
@@ -96,8 +95,7 @@ impl ReorderBuffer {
         }
     }
 
-    /// Puts the last event into the order of their times; due times stay
-    /// ascending.
+    /// Moves the last event to its place by time; due times stay ascending.
     #[cold]
     fn sort_last(&mut self) {
         let mut i = self.events.len() - 1;
@@ -111,14 +109,14 @@ impl ReorderBuffer {
         }
     }
 
-    /// Leaves out what is held back of a host; how many events.
+    /// Removes the events held back of a host; returns how many there were.
     pub(crate) fn forget_host(&mut self, host: u16) -> u64 {
         let before = self.events.len();
         self.events.retain(|e| e.host != host);
         (before - self.events.len()) as u64
     }
 
-    /// More events than may be held back.
+    /// Whether more events are held back than allowed.
     #[inline]
     pub(crate) fn is_crowded(&self) -> bool {
         self.events.len() > MAX_EVENTS
@@ -138,7 +136,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a stable sort by time, per host.
+        /// Compares with a stable sort by time, per host.
         #[test]
         fn events_of_a_host_come_out_in_the_order_of_their_times(
             events in prop::collection::vec((0u16..2, 0u64..50), 1..100),

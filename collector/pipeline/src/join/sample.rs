@@ -23,7 +23,7 @@ impl Joiner {
     ) {
         let (flow_id, host) = (flow.id, flow.host);
         let NewSample { state, before, .. } = new;
-        // The bytes that the first sample acknowledges began with the first segment.
+        // The first sample has no previous `snd_una`: none of its acknowledged bytes count.
         let una_before = before.map_or(state.snd_una, |b| b.snd_una);
         let acked_bytes = state.snd_una.saturating_sub(una_before) as u32;
         for port in &mut flow.ports {

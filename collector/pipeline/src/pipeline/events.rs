@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events of hosts: held back a little, then given to their flows.
+//! Host events: held back briefly, then given to their flows.
 
 use super::Pipeline;
 use crate::flow::FlowHint;
@@ -19,9 +19,9 @@ impl<S: Sink> Pipeline<S> {
         self.push_shared(host, events.into_iter().map(|event| (event, false)));
     }
 
-    /// Takes events of a host, some of them copies: another pipeline has these as
-    /// well, because nobody knew whose flows they are of. Copies of flows that are
-    /// unknown here are not counted: they are there.
+    /// Takes events of a host, some of them copies: another pipeline has these as well, because the
+    /// pipeline of their flows was not known. Copies of flows that are unknown here are not
+    /// counted, because the other pipeline counts them.
     pub fn push_shared(
         &mut self,
         host: &str,
@@ -43,7 +43,7 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
-    /// Index of a host; a new one is announced.
+    /// Returns the index of a host; announces a new host.
     fn host(&mut self, name: &str) -> Option<u16> {
         let now_rx_ns = self.timers.now_rx_ns;
         if let Some(host) = self.join.hosts.find(name, now_rx_ns) {
@@ -59,7 +59,7 @@ impl<S: Sink> Pipeline<S> {
         Some(host)
     }
 
-    /// Gives the events to their flows that have been held long enough.
+    /// Gives the events that have been held long enough to their flows.
     #[inline]
     pub(super) fn release_events(&mut self, now_rx_ns: u64) {
         if self.join.events.is_due(now_rx_ns) {
@@ -69,7 +69,7 @@ impl<S: Sink> Pipeline<S> {
 
     #[inline(never)]
     fn release_due(&mut self, now_rx_ns: u64) {
-        // Taken out, so that they can be read where they lie.
+        // Taken out, so that the events can be read in place.
         let mut events = std::mem::take(&mut self.join.events.events);
         while let Some(e) = events.front()
             && (e.is_due(now_rx_ns) || events.len() > MAX_EVENTS)

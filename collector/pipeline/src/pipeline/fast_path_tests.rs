@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast path against its plain form: datagrams pushed together (staged,
-//! prefetched, read at fixed places) and the same reports pushed one by one.
+//! Compares the fast path, datagrams pushed together (staged, prefetched, read at fixed places),
+//! with its plain form, the same reports pushed one by one.
 
 use super::*;
 use crate::VecSink;
@@ -18,7 +18,7 @@ const MSS: u32 = 1448;
 enum Fate {
     Forwarded,
     Dropped,
-    /// Sent again: so many segments back.
+    /// Sent again, this many segments back.
     Again(u32),
     /// The next segment comes first.
     Early,
@@ -26,9 +26,9 @@ enum Fate {
     Unreported,
     /// Its report comes twice.
     Twice,
-    /// It shares the datagram with another.
+    /// It shares the datagram with another report.
     Coalesced,
-    /// IPv6, Ethernet in front, or cut.
+    /// IPv6, with an Ethernet header, or cut.
     Other(u8),
 }
 
@@ -50,9 +50,9 @@ struct Step {
     flow: u8,
     fate: Fate,
     delay_ns: u64,
-    /// Datagrams are pushed before this one.
+    /// Whether the waiting datagrams are pushed before this one.
     flush: bool,
-    /// A sample of the flow comes, with so many segments in flight.
+    /// If set, a sample of the flow comes with this many segments in flight.
     acked: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ fn other(which: u8, flow: u8, seq: u32) -> (Vec<u8>, InnerKind) {
     }
 }
 
-/// Sequence numbers of the flows, and what has been sent.
+/// Sequence numbers of the flows, and number and time of the last report.
 struct Traffic {
     next: [u32; 5],
     number: u32,

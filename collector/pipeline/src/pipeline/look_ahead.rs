@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! With many flows, what rows will be counted into is fetched some rows ahead:
-//! each is of another flow than the one before.
+//! Prefetches, some rows ahead, the totals that rows will be counted into: with many flows,
+//! consecutive rows are of different flows.
 //!
-//! These are hints: the plain form is the same code without them. The test
-//! `together_or_one_by_one` in `fast_path_tests.rs` holds datagrams pushed together, with
-//! hints, equal to reports pushed one by one. Justified by the benchmark rows "decode,
-//! flow, join, intervals" of `make bench-collector` with 10 000 and 100 000 flows.
+//! These are hints: the plain form is the same code without them. The test `together_or_one_by_one`
+//! in `fast_path_tests.rs` checks that datagrams pushed together, with hints, give the same as
+//! reports pushed one by one. Justified by the benchmark rows "decode, flow, join, intervals" of
+//! `make bench-collector` with 10 000 and 100 000 flows.
 
 use super::Pipeline;
 use crate::aggregate::Step;
@@ -15,7 +15,7 @@ use crate::rows::Sink;
 use std::collections::VecDeque;
 
 impl<S: Sink> Pipeline<S> {
-    /// Fetches what the next rows will be counted into.
+    /// Prefetches the totals that the next rows will be counted into.
     #[inline(never)]
     pub(super) fn prefetch_rows(&self) {
         for (step, places) in [
@@ -30,7 +30,7 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
-    /// Fetches what the next samples will be counted into.
+    /// Prefetches the totals that the next samples will be counted into.
     #[inline(never)]
     pub(super) fn prefetch_samples(&self, events: &VecDeque<HostEvent>) {
         for (step, places) in [

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pipeline: composes the layers and moves time.
+//! The pipeline: composes the layers and advances time.
 
 mod events;
 mod look_ahead;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use timers::Timers;
 
-/// Of a report whose packet cannot be read.
+/// Stands for the packet of a report that cannot be read.
 const NO_PACKET: InnerPacket = InnerPacket {
     src: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     dst: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -39,7 +39,7 @@ const NO_PACKET: InnerPacket = InnerPacket {
     fragment: false,
 };
 
-/// From datagrams and tcp_probe events to rows and interval records.
+/// Turns datagrams and tcp_probe events into rows and interval records.
 ///
 /// Pure: it reads no clock. Time comes in with the data and through
 /// [`Pipeline::advance`], always as ns of the collector's clock. Rows leave
@@ -63,7 +63,7 @@ const NO_PACKET: InnerPacket = InnerPacket {
 #[derive(Debug)]
 pub struct Pipeline<S> {
     config: Config,
-    /// Which reports are missing, late or doubled; the nodes' clocks and units.
+    /// Finds missing, late and duplicate reports; holds the nodes' clocks and units.
     accounting: Accounting,
     /// The state of every flow.
     flows: FlowTable,
@@ -73,23 +73,23 @@ pub struct Pipeline<S> {
     emit: Emitter<S>,
     /// Times at which work is due.
     timers: Timers,
-    /// Counted by the layers as they work.
+    /// Counters that the layers update.
     stats: Stats,
 }
 
 impl<S: Sink> Pipeline<S> {
-    /// A pipeline that has seen nothing.
+    /// Creates a pipeline that has received nothing.
     ///
     /// # Errors
-    /// When the configuration cannot be used.
+    /// If the configuration cannot be used.
     pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
         Self::sharing_ids(config, FlowIds::default(), sink)
     }
 
-    /// One of several pipelines, which give flows numbers from the same `ids`.
+    /// Creates one of several pipelines, which take flow ids from the same `ids`.
     ///
     /// # Errors
-    /// When the configuration cannot be used.
+    /// If the configuration cannot be used.
     pub fn sharing_ids(config: Config, ids: FlowIds, sink: S) -> Result<Self, ConfigError> {
         config.validate()?;
         config.check_keys()?;
@@ -108,23 +108,23 @@ impl<S: Sink> Pipeline<S> {
         Ok(pipeline)
     }
 
-    /// Sets Unix time less the clock of reception times, ns.
+    /// Sets Unix time minus the clock of reception times, ns.
     pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
         self.timers.unix_minus_rx_ns = unix_minus_rx_ns;
     }
 
-    /// Says that what is pushed from here on is handed over at `now_rx_ns` of the
-    /// collector's clock. Reports and events wait in buffers of the kernel, and for
-    /// long where the collector was stalled: they may lie far behind, and come in any
-    /// order with each other. They wait for each other from here on. Where nobody
-    /// says so (files), from the reception of the reports.
+    /// Notes that everything pushed from now on is handed over at `now_rx_ns` of the collector's
+    /// clock. Reports and events wait in kernel buffers, and for long if the collector was stalled:
+    /// they may lie far behind, and come in any order with each other. They wait for each other
+    /// from the hand-over on or, if this is never called (files), from the reception of the
+    /// reports.
     pub fn hand_over(&mut self, now_rx_ns: u64) {
         self.timers.tell(now_rx_ns);
         self.timers.handed_over_ns = self.timers.handed_over_ns.max(now_rx_ns);
         self.join.hand_over(self.timers.handed_over_ns);
     }
 
-    /// The configuration it was made with.
+    /// Returns the configuration of the pipeline.
     pub fn config(&self) -> &Config {
         &self.config
     }
@@ -139,7 +139,7 @@ impl<S: Sink> Pipeline<S> {
         &mut self.emit.sink
     }
 
-    /// Ends the pipeline; [`Pipeline::finish`] comes first.
+    /// Ends the pipeline and returns its sink; call [`Pipeline::finish`] first.
     pub fn into_sink(self) -> S {
         self.emit.sink
     }
@@ -154,24 +154,24 @@ impl<S: Sink> Pipeline<S> {
         stats
     }
 
-    /// The first sources of refused reports, for the operator of the collector; the counters count
-    /// all.
+    /// Returns the first sources of refused reports, for the operator of the collector; the
+    /// counters include all sources.
     pub fn refused_sources(&self) -> &[RefusedSource] {
         &self.accounting.refusals.0
     }
 
-    /// The newest datagram taken of each node with a key whose exporter says its runs.
+    /// Returns the newest datagram accepted of each node with a key whose exporter states its run.
     pub fn runs(&self) -> BTreeMap<u32, Run> {
         self.accounting.runs()
     }
 
-    /// Ids of the nodes that are hops in the metadata of packets (INT-MD) and sent no report of
-    /// their own, in order: their drops are not known.
+    /// Returns the ids of nodes that are hops in the metadata of packets (INT-MD) and sent no
+    /// report of their own, in ascending order: their drops are unknown.
     pub fn nodes_of_hops_alone(&self) -> Vec<u32> {
         self.accounting.nodes_of_hops_alone()
     }
 
-    /// Flows remembered now.
+    /// Number of flows remembered now.
     pub fn flows_active(&self) -> usize {
         self.flows.active()
     }
@@ -181,19 +181,19 @@ impl<S: Sink> Pipeline<S> {
         self.flows.keys()
     }
 
-    /// Memory taken for what flows remember of their segments, bytes.
+    /// Memory taken by the segments of flows, bytes.
     pub fn segment_memory_bytes(&self) -> usize {
         self.flows.memory.taken_bytes
     }
 
-    /// Packets waiting for their sample, and samples held back.
+    /// Number of packets waiting for their sample, and of samples held back.
     pub fn waiting(&self) -> (usize, usize) {
         (self.join.queued(), self.join.events.events.len())
     }
 
-    /// Takes one report of `exporter`, received at `rx_ns` of the collector's
-    /// clock. Reports of one datagram come one after the other. Their tag is not
-    /// known here: those of nodes with a key are refused.
+    /// Takes one report of `exporter`, received at `rx_ns` of the collector's clock. Reports of one
+    /// datagram must come one after the other. Their tag is unknown here: reports of nodes with a
+    /// key are refused.
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
         let inner = parse_inner(&report.inner);
         self.take_slow(&Received {
@@ -206,9 +206,9 @@ impl<S: Sink> Pipeline<S> {
         });
     }
 
-    /// Decodes datagrams and takes their reports; `failed` is called for those
-    /// that cannot be decoded to their end. The result is the same as decoding
-    /// each and calling [`Pipeline::push_report`], in less time: see `wire`.
+    /// Decodes datagrams and takes their reports; calls `failed` for datagrams that cannot be
+    /// decoded to their end. The result is the same as decoding each datagram and calling
+    /// [`Pipeline::push_report`], in less time: see `wire`.
     pub fn push_datagrams<'a>(
         &mut self,
         datagrams: impl IntoIterator<Item = Datagram<'a>>,
@@ -291,7 +291,7 @@ impl<S: Sink> Pipeline<S> {
     fn take(&mut self, received: &Received<'_>) {
         match received.report.hop {
             None => self.stats.reports += 1,
-            // Of a copy, another pipeline counts it.
+            // A copy, which another pipeline counts.
             Some(hop) if !self.accounting.owns(hop.reporter_id) => {}
             Some(hop) => {
                 self.stats.reports += u64::from(!hop.further);
@@ -309,7 +309,7 @@ impl<S: Sink> Pipeline<S> {
         self.emit_ready(self.timers.now_rx_ns);
     }
 
-    /// One report through the layers.
+    /// Takes one report through the layers.
     #[inline(always)]
     fn report(&mut self, received: &Received<'_>) {
         let accepted = self
@@ -358,7 +358,7 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
-    /// A node's clock restarted: what is queued belongs to the old time axis.
+    /// Handles the restart of a node's clock: queued packets are of the old time axis.
     fn restart(&mut self, node: u16, time_ns: u64, rx_ns: u64) {
         self.emit_ready(u64::MAX);
         self.join.restart(node);
@@ -367,7 +367,7 @@ impl<S: Sink> Pipeline<S> {
         self.emit_event(Event::Restart { node_id, time_ns });
     }
 
-    /// Hands on what waits for nothing any more, in the order of arrival.
+    /// Hands on the packets that no longer wait, in the order of arrival.
     #[inline]
     fn emit_ready(&mut self, now_rx_ns: u64) {
         while let Some(row) = self.join.ready(now_rx_ns, &self.flows, &mut self.stats) {
@@ -383,7 +383,7 @@ impl<S: Sink> Pipeline<S> {
         self.emit.event(event, &mut self.stats);
     }
 
-    /// Tells the sink what is known of a flow.
+    /// Hands the sink what is known of a flow.
     fn announce(&mut self, slot: u32) {
         let Some(flow) = self.flows.get(slot) else {
             return;

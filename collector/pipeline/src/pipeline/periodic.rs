@@ -13,11 +13,11 @@ const PUBLISH_NS: u64 = 1_000_000_000;
 const IDLE_NS: u64 = 500_000_000;
 /// Watermarks of silent nodes stay this far in the past.
 const IDLE_MARGIN_NS: u64 = 300_000_000;
-/// And are at least this far apart.
+/// Watermarks of silent nodes are at least this far apart.
 const IDLE_STEP_NS: u64 = 50_000_000;
 
 impl<S: Sink> Pipeline<S> {
-    /// Tells the time of the collector's clock; call it a few times a second.
+    /// Advances the collector's clock; call it a few times a second.
     pub fn advance(&mut self, now_rx_ns: u64) {
         self.timers.tell(now_rx_ns);
         self.timers.now_rx_ns = self.timers.now_rx_ns.max(now_rx_ns);
@@ -27,8 +27,7 @@ impl<S: Sink> Pipeline<S> {
         self.periodic();
     }
 
-    /// Ends everything that is open: nothing waits any more, all intervals are
-    /// closed.
+    /// Ends everything that is open: no packet waits any longer, and all intervals are closed.
     pub fn finish(&mut self) {
         self.release_events(u64::MAX);
         self.emit_ready(u64::MAX);
@@ -60,7 +59,7 @@ impl<S: Sink> Pipeline<S> {
         out
     }
 
-    /// Does what is due by now.
+    /// Does the periodic work that is due.
     #[inline]
     pub(super) fn periodic(&mut self) {
         let timers = &self.timers;

@@ -6,9 +6,9 @@ use crate::rows::{Join, VecSink};
 use crate::testing::{Feeder, MS, MSS, Packet, config, sample};
 
 const MOST: usize = Config::LEAST_SEGMENT_MEMORY_BYTES;
-/// The flow that samples tell of.
+/// The flow that has samples.
 const HONEST: u8 = 1;
-/// Its segments of one round trip.
+/// Its segments per round trip.
 const WINDOW: u32 = 20;
 
 struct Spray {
@@ -43,7 +43,7 @@ impl Spray {
         self.most_bytes = self.most_bytes.max(self.pipeline.segment_memory_bytes());
     }
 
-    /// For 300 ms, a segment of each of 200 made-up flows every millisecond, with a gap
+    /// Pushes, for 300 ms, a segment of each of 200 forged flows every millisecond, with a gap
     /// before it, and a window of the honest flow every 20 ms.
     fn run(&mut self) {
         let mut honest = 100;
@@ -95,7 +95,7 @@ fn nothing_is_forgotten_where_there_is_room() {
     assert_eq!(spray.pipeline.stats().segments_evicted, 0);
 }
 
-/// Also where nobody but the flow itself can make room.
+/// Even if only the flow itself can make room.
 #[test]
 fn a_single_flow_is_bounded() {
     let mut spray = Spray::new(MOST);
@@ -107,7 +107,7 @@ fn a_single_flow_is_bounded() {
     assert!(spray.pipeline.stats().segments_evicted > 0);
 }
 
-/// A table of flows that is full, and connections that end, give memory back.
+/// A full flow table, and connections that end, give memory back.
 #[test]
 fn flows_that_go_give_their_memory_back() {
     let mut spray = Spray::new(64 * MOST);

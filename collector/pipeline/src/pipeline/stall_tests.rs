@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The collector was stalled: reports waited in their socket, and samples in their
-//! rings, for longer than a packet waits for its sample.
+//! Tests of a stalled collector: reports waited in their socket, and samples in their rings, for
+//! longer than a packet waits for its sample.
 use super::*;
 use crate::rows::{Event, Join, VecSink};
 use crate::testing::{Feeder, MS, MSS, Packet, config, sample};
 use tcp_probe::Event as HostEvent;
 
-/// Node clock less host clock.
+/// Node clock minus host clock.
 const AHEAD_NS: u64 = 1000 * MS;
-/// From the sender through the switch, and to it again through the receiver.
+/// Time from the sender to the collector; `RTT_NS` is that to the sender and back.
 const TO_COLLECTOR_NS: u64 = 5 * MS;
 const RTT_NS: u64 = 13 * MS;
 const ROUND_NS: u64 = 14 * MS;
-/// The stall, by rounds: 2.8 s, and with more samples than a flow remembers.
+/// Rounds of the stall: 2.8 s, and more samples than a flow remembers.
 const STALLED: std::ops::Range<u32> = 20..220;
 const ROUNDS: u32 = 260;
 
 /// A round trip: segments, and the sample of their acknowledgement.
 struct Round {
     number: u32,
-    /// Reception and sequence number.
+    /// Reception time and sequence number.
     segments: Vec<(u64, u32)>,
     sample: (u64, HostEvent),
 }
@@ -88,9 +88,8 @@ fn run(samples_first: bool) -> Vec<(u32, u32, Join)> {
     rows.iter().map(|r| (r.tcp_seq, r.cwnd, r.join)).collect()
 }
 
-/// Packets that had waited for long in the socket were given up at once, and got the
-/// last sample of before the stall; where the samples came first, those that a flow
-/// remembers, which are the last ones.
+/// Packets that had waited long in the socket used to be given up at once, and got the last sample
+/// before the stall; if the samples came first, they got the last samples, which a flow remembers.
 #[test]
 fn packets_of_a_stall_get_the_windows_that_they_left_under() {
     let truth: Vec<(u32, u32, Join)> = (0..ROUNDS)
@@ -110,8 +109,8 @@ fn packets_of_a_stall_get_the_windows_that_they_left_under() {
     }
 }
 
-/// A report each ms. The collector is told the time every 20 ms, but for a pause from 6 s
-/// on; what waits then, which is what the socket has room for, is read within 2 s.
+/// Sends a report each ms. The collector gets the time every 20 ms, except for a pause from 6 s on;
+/// the reports that wait then, as many as the socket holds, are read within 2 s.
 fn paused(pause_s: u64, room_s: u64, clock_ms: impl Fn(u64) -> u64) -> Pipeline<VecSink> {
     let pause_ms = 6_000..6_000 + 1_000 * pause_s;
     let mut p = Pipeline::new(config(), VecSink::default()).unwrap();
@@ -159,8 +158,8 @@ fn restarts(p: &Pipeline<VecSink>) -> usize {
         .count()
 }
 
-/// The time of the pause was told as over, and what had waited through it lagged for so
-/// long that it passed for a clock that had restarted.
+/// The time of the pause used to be declared over, and reports that had waited through it lagged
+/// for so long that they passed for a restarted clock.
 #[test]
 fn a_pause_of_the_collector_is_no_restart_and_loses_nothing() {
     let p = paused(26, 60, |ms| ms);

@@ -15,7 +15,7 @@ fn keys(fill: u8) -> ReportKeys {
     ReportKeys::new(&[&[fill; 32]]).unwrap()
 }
 
-/// The pipeline of a collector that has the key of [`NODE`], and none of [`OTHER`].
+/// The pipeline of a collector that has the key of [`NODE`], and no key of [`OTHER`].
 fn pipeline() -> Pipeline<VecSink> {
     let mut config = testing::config();
     config.unknown_nodes = UnknownNodes::Refuse;
@@ -23,7 +23,7 @@ fn pipeline() -> Pipeline<VecSink> {
     Pipeline::new(config, VecSink::default()).unwrap()
 }
 
-/// One report, made at a time.
+/// One report made at `time_ns`.
 fn datagram(node: u32, sequence: u32, time_ns: u64, keys: Option<&ReportKeys>) -> Vec<u8> {
     let mut payload = plain(node, sequence, time_ns);
     if let Some(keys) = keys {
@@ -32,7 +32,7 @@ fn datagram(node: u32, sequence: u32, time_ns: u64, keys: Option<&ReportKeys>) -
     payload
 }
 
-/// One report of an exporter that says its run; the datagram has its number.
+/// One report of an exporter that states its run; `sequence` is also the datagram's number.
 fn of_run(boot: u64, sequence: u32, time_ns: u64) -> Vec<u8> {
     let mut payload = plain(NODE, sequence, time_ns);
     let datagram = sequence.into();
@@ -77,7 +77,7 @@ fn only_reports_with_the_tag_of_the_key_are_taken() {
     for n in 0..50u32 {
         let t = (1000 + u64::from(n)) * MS;
         push(&mut p, 1, &datagram(NODE, n, t, Some(&good)), t);
-        // With the right address and node, a number and time to come.
+        // With the right address and node, and a future number and time.
         push(&mut p, 1, &datagram(NODE, n + 40, t + 50 * MS, None), t);
         let wrong = datagram(NODE, n + 60, t + 60 * MS, Some(&keys(2)));
         push(&mut p, 1, &wrong, t);
@@ -124,7 +124,7 @@ fn every_report_of_a_datagram_stands_and_falls_with_its_tag() {
     assert_eq!(p.stats().reports_refused_no_tag, 3);
     push(&mut p, 1, &tagged, 1000 * MS);
     assert_eq!(p.stats().reports_refused_no_tag, 3);
-    // Decoded by somebody else: nothing says who sent it.
+    // Decoded elsewhere: nothing shows who sent it.
     p.push_report(IpAddr::from([192, 0, 2, 1]), &report(false), 1000 * MS);
     assert_eq!(p.stats().reports_refused_no_tag, 4);
     assert_eq!(rows(&mut p), 3);
@@ -148,8 +148,8 @@ fn a_recording_is_refused_from_wherever_it_comes() {
         push(&mut p, 9, payload, newest);
     }
     let s = p.stats();
-    // Of the last second by their numbers, earlier ones by their time, which from
-    // two seconds on no node's reports may have.
+    // Reports of the last second are refused by their numbers, earlier ones by their time, and from
+    // two seconds on because no node's reports may have that time.
     assert_eq!(
         [
             s.reports_duplicate,
@@ -184,7 +184,7 @@ fn a_key_that_was_not_read_is_no_open_door() {
     config.nodes.get_mut(&NODE).unwrap().key_file = Some("key".into());
     let e = Pipeline::new(config.clone(), VecSink::default()).unwrap_err();
     assert_eq!(e.key, "nodes.10.key_file");
-    // The stored configuration names the file, and has nothing of the key.
+    // The stored configuration names the file, and contains nothing of the key.
     config.keys.insert(NODE, keys(1));
     let text = serde_json::to_string(&config).unwrap();
     assert!(
@@ -199,7 +199,7 @@ fn a_key_that_was_not_read_is_no_open_door() {
     );
 }
 
-/// In step with the new run's clock, with its numbers: nothing but the run tells them apart.
+/// The recording is in step with the new run's clock and numbers: only the run tells them apart.
 #[test]
 fn a_recording_of_an_earlier_run_is_refused_while_the_exporter_speaks() {
     let mut p = pipeline();
@@ -212,7 +212,7 @@ fn a_recording_of_an_earlier_run_is_refused_while_the_exporter_speaks() {
     for (n, payload) in (1..).zip(run(200)) {
         let rx_ns = (4100 + n) * MS;
         push(&mut p, 1, &payload, rx_ns);
-        // Half of it from elsewhere, ahead of what the exporter will say.
+        // Half of it comes from elsewhere, ahead of the exporter's own reports.
         let from = if n % 2 == 0 { 1 } else { 9 };
         let ahead = recording.get((n + 50) as usize % 3000).unwrap();
         push(&mut p, from, ahead, rx_ns);
@@ -232,7 +232,7 @@ fn a_recording_of_an_earlier_run_is_refused_while_the_exporter_speaks() {
     assert_eq!(rows(&mut p), 6000);
 }
 
-/// A collector that starts knows the run by what an earlier start of it heard.
+/// A collector that starts knows the run from its previous start.
 #[test]
 fn a_recording_is_refused_by_a_collector_that_starts_again() {
     let sent: Vec<Vec<u8>> = (0..5000u32)
@@ -272,7 +272,7 @@ fn a_recording_is_refused_by_a_collector_that_starts_again() {
 #[test]
 fn who_says_its_run_says_it_for_good() {
     let mut p = pipeline();
-    // Before the exporter was brought up to date.
+    // From before the exporter was updated.
     let old: Vec<Vec<u8>> = (0..100u32)
         .map(|n| datagram(NODE, n, (1000 + u64::from(n)) * MS, Some(&keys(1))))
         .collect();
@@ -292,7 +292,7 @@ fn who_says_its_run_says_it_for_good() {
     assert_eq!(rows(&mut p), 200);
 }
 
-/// A clock that is set back within a run is none that is replayed.
+/// A clock that is set back within a run is no replay.
 #[test]
 fn numbers_of_a_run_say_what_is_new_and_not_its_clock() {
     let mut p = pipeline();

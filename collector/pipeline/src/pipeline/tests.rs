@@ -3,7 +3,7 @@ use super::*;
 use crate::rows::{Join, VecSink};
 use crate::testing::{Feeder, MS, MSS, Packet, config, sample};
 
-/// Node clock less host clock.
+/// Node clock minus host clock.
 const AHEAD: u64 = 1000 * MS;
 /// Sender to switch, and switch to sender through the receiver.
 const TO_SWITCH: u64 = 2 * MS;
@@ -25,7 +25,7 @@ impl Lab {
         }
     }
 
-    /// A segment leaves its host at `host_ns`; its report is received.
+    /// Sends a segment that leaves its host at `host_ns`, and its report.
     fn send(&mut self, src: u8, host_ns: u64, seq: u32, dropped: bool) {
         let ingress_ns = host_ns + TO_SWITCH + AHEAD;
         let packet = Packet {
@@ -51,8 +51,8 @@ impl Lab {
     }
 }
 
-/// Windows of `cwnd` segments, each acknowledged at once; every packet's true
-/// window is its `cwnd`.
+/// Sends windows of `cwnd` segments, each acknowledged at once; every packet's true window is its
+/// `cwnd`.
 fn rounds(lab: &mut Lab, src: u8, isn: u32, count: u32) -> Vec<(u32, u32)> {
     let mut truth = Vec::new();
     let mut seq = isn;
@@ -106,7 +106,7 @@ fn samples_may_come_before_or_long_after_the_reports() {
         }
         lab.ack(1, 14 * MS, 100 + MSS, 100, 7);
         lab.pipeline.advance(330 * MS);
-        // Its sample is there already.
+        // The sample of the next segment comes before its report.
         lab.ack(1, 30 * MS, 100 + 3 * MSS, 100 + MSS, 9);
         lab.pipeline.advance(360 * MS);
         lab.send(1, 15 * MS, 100 + MSS, false);
@@ -123,8 +123,8 @@ fn samples_may_come_before_or_long_after_the_reports() {
 fn retransmissions_are_noted_with_and_without_a_source_of_samples() {
     for join in [true, false] {
         let mut lab = Lab::new(Config { join, ..config() });
-        // Segment 1 is dropped and comes again; 3 overtakes 2; 5 was lost before
-        // it came here, so what comes later is the first of it.
+        // Segment 1 is dropped and comes again; 3 overtakes 2; 5 was lost before it came here, so
+        // its later arrival is its first.
         let sent = [
             (0, false),
             (1, true),
@@ -272,7 +272,7 @@ fn two_hosts_get_a_mapping_each() {
         };
         let expected = ahead - AHEAD as i64;
         let error_ms = (c.offset_ns - expected) as f64 / MS as f64;
-        // Half the difference of the paths: nothing can tell that apart.
+        // Half the difference of the paths: no observation shows it.
         assert!(error_ms.abs() < 10.0, "{error_ms} {c:?}");
     }
     assert!(p.stats().matched_fraction().unwrap() > 0.99);
@@ -364,8 +364,8 @@ fn a_restarted_switch_is_followed() {
     assert_eq!(arrivals, 93);
 }
 
-/// Nobody heard the start of the switch, and when its reports come again its clock is
-/// near the old one. Their numbers came before.
+/// No report shows the start of the switch, and when its reports come again its clock is near the
+/// old one. Their numbers came before.
 #[test]
 fn a_switch_that_restarted_unheard_is_followed() {
     let mut lab = Lab::new(config());
@@ -379,7 +379,7 @@ fn a_switch_that_restarted_unheard_is_followed() {
         let report = packet(ms, ms);
         lab.feeder.push(&mut lab.pipeline, report, ms * MS);
     }
-    // It starts again at 6 s and is heard from 11.5 s on.
+    // The switch starts again at 6 s and is heard from 11.5 s on.
     for ms in 6_000..11_500 {
         lab.pipeline.advance(ms * MS);
     }
@@ -451,7 +451,7 @@ fn the_handshake_gives_the_round_trip() {
     assert_eq!(last.handshake_rtt_ns, 20 * MS);
 }
 
-/// A SYN that was dropped here is not what the next packet answers.
+/// The next packet does not answer a SYN that was dropped here.
 #[test]
 fn a_dropped_syn_does_not_spoil_the_handshake() {
     for (first_dropped, expected) in [(true, 20 * MS), (false, 0)] {
@@ -582,8 +582,7 @@ fn events_that_wait_are_bounded() {
     assert_eq!(lab.finish().stats().samples, 3 * MAX_EVENTS as u64);
 }
 
-/// Anyone who reaches the collector can make names of hosts up, and containers have random
-/// ones.
+/// Anyone who reaches the collector can make up host names, and containers have random ones.
 #[test]
 fn samples_of_a_new_host_are_taken_however_many_names_there_were() {
     let mut lab = Lab::new(Config {

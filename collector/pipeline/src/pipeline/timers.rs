@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The time, and what is due.
+//! The current time, and the times at which work is due.
 
-/// A collector at work is told the time more often than this. One that was not stood still:
-/// stopped, swapped out, moved to another machine, or waiting for a disk.
+/// A running collector reads its clock more often than this. Otherwise it was stalled: stopped,
+/// swapped out, moved to another machine, or waiting for a disk.
 const STOOD_STILL_NS: u64 = 200_000_000;
-/// Reports that waited meanwhile begin to come within the time that they waited, and
-/// within this.
+/// Reports that waited during a stall begin to come within the length of the stall, and within
+/// this.
 const MAX_AWAKENING_NS: u64 = 2_000_000_000;
 
-/// Time as the pipeline was told it, and what is due next.
+/// Times given to the pipeline, and when work is due next.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     /// Latest time of the collector's clock.
     pub now_rx_ns: u64,
-    /// When what is pushed now was handed over; 0 when nobody says so.
+    /// Last hand-over; 0 if hand-overs are not reported.
     pub handed_over_ns: u64,
-    /// Until then silence says nothing of a node: the collector stood still, and what the
-    /// node said waits in the socket.
+    /// Until this time a node's silence means nothing: the collector was stalled, and the node's
+    /// reports wait in the socket.
     pub deaf_until_ns: u64,
     pub unix_minus_rx_ns: i64,
     pub next_clock_ns: u64,
@@ -24,8 +24,8 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Takes a reading of the collector's clock. Only who says when he hands over comes so
-    /// often that a long time without him was his own.
+    /// Takes a reading of the collector's clock. Only a caller that reports hand-overs calls so
+    /// often that a long gap shows a stall.
     pub(super) fn tell(&mut self, now_ns: u64) {
         let still_ns = now_ns.saturating_sub(self.handed_over_ns.max(self.now_rx_ns));
         if self.handed_over_ns > 0 && still_ns >= STOOD_STILL_NS {

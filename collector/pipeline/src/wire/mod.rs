@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Wire layer: from UDP payloads to decoded reports.
+//! Wire layer: decodes UDP payloads into reports.
 //!
 //! [`stage`] decodes several datagrams before the first of them is taken and
 //! knows the fast path. The plain form is `int_report::decode` and
@@ -34,6 +34,6 @@ pub(crate) struct Received<'a> {
     /// The tag of its datagram, not verified.
     pub tagged: Option<Tagged<'a>>,
     pub inner: Result<&'a InnerPacket, &'a InnerError>,
-    /// Probable place of its flow, if that was looked up ahead.
+    /// Probable slot of its flow, if that was looked up ahead.
     pub hint: Option<FlowHint>,
 }

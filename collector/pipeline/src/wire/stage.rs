@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The stage: datagrams are decoded a few at a time and the memory of their
-//! flows is fetched, before the first of them is taken.
+//! The stage: decodes a few datagrams at a time and prefetches the memory of their flows before the
+//! first of them is processed.
 //!
-//! Each datagram is decoded once. The fast path recognises the layout that
-//! Tidemark's own switches send and reads fields at fixed places when they are
-//! needed; everything else goes through `int_report::decode` into a list.
-//! `int-report` holds both decoders equal by a property test,
-//! `pipeline/fast_path_tests.rs` the pipeline with and without a stage.
+//! Each datagram is decoded once. The fast path recognises the layout that Tidemark's own switches
+//! send and reads fields at fixed places when they are needed; everything else goes through
+//! `int_report::decode` into a list. A property test in `int-report` checks that both decoders
+//! agree; `pipeline/fast_path_tests.rs` compares the pipeline with and without a stage.
 //!
 //! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows"
 //! of `make bench-collector`.
@@ -18,8 +17,8 @@ use int_report::tag::{self, Tagged};
 use int_report::{DecodeError, FastPath, InnerError, InnerPacket, Report, fast_path, parse_inner};
 use std::net::IpAddr;
 
-/// Reports on the slow path that end a stage early: a datagram may hold
-/// thousands, and memory must stay bounded.
+/// Number of reports on the slow path that end a stage early: a datagram may hold thousands, and
+/// memory must stay bounded.
 const MAX_DECODED: usize = 64;
 
 /// A report of the slow path with its inner packet.
@@ -28,7 +27,7 @@ pub(crate) struct Decoded<'a> {
     pub inner: Result<InnerPacket, InnerError>,
 }
 
-/// A datagram that is decoded and not yet taken.
+/// A datagram that is decoded but not processed yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Staged<'a> {
     pub exporter: IpAddr,
@@ -36,7 +35,7 @@ pub(crate) struct Staged<'a> {
     pub contents: Contents<'a>,
     /// Its tag, not verified.
     pub tagged: Option<Tagged<'a>>,
-    /// Probable place of the flow of its first report.
+    /// Probable slot of the flow of its first report.
     pub hint: Option<FlowHint>,
 }
 
@@ -64,8 +63,8 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Replaces what is staged by the next datagrams and fetches their flows.
-    /// False when the input has ended.
+    /// Replaces the staged datagrams by the next ones and prefetches their flows. Returns false
+    /// once the input has ended.
     #[inline(always)]
     pub(crate) fn fill(
         &mut self,
@@ -133,8 +132,8 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Decodes a report that is not alone in its datagram; next to a tag it may still take the fast
-/// path. `key`: of the flow of its first report.
+/// Decodes a datagram other than a single report; a tagged single report may still take the fast
+/// path. Sets `key` to that of the first report's flow.
 #[inline(never)]
 fn slow_path<'a>(
     decoded: &mut Vec<Decoded<'a>>,

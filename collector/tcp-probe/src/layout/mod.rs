@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From the raw data of a perf sample to an [`Event`], by the offsets of the
-//! running kernel.
+//! Converts the raw data of a perf sample to an [`Event`], by the offsets of the running kernel.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +10,7 @@ const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 const SOCKADDR_IN6_BYTES: usize = 28;
 
-/// Places of the fields, for each tracepoint that is read.
+/// Offsets of the fields, for each tracepoint that is read.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     probe: Option<ProbeLayout>,
@@ -36,7 +35,7 @@ struct ProbeLayout {
     sock_cookie: Option<usize>,
 }
 
-/// Events that name the ends of a socket in separate fields.
+/// Offsets for events that name the ends of a socket in separate fields.
 #[derive(Clone, Copy, Debug)]
 struct SocketLayout {
     id: u16,
@@ -44,7 +43,7 @@ struct SocketLayout {
     dport: usize,
     saddr_v6: usize,
     daddr_v6: usize,
-    /// `cong_state`, 0 for events without.
+    /// Offset of `cong_state`; 0 for events without it.
     state: usize,
 }
 
@@ -52,7 +51,7 @@ impl Layout {
     /// Resolves the fields of `tcp_probe`.
     ///
     /// # Errors
-    /// When this kernel's tracepoint lacks a field or has it in another size.
+    /// If this kernel's tracepoint lacks a field or has it in another size.
     pub fn set_probe(&mut self, format: &Format) -> Result<(), FormatError> {
         // Called `length` before kernel 4.20, and 4 bytes wide for a while.
         let data_len = format.find("data_len").or_else(|| format.find("length"));
@@ -107,8 +106,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Reads the raw data of one sample taken at `time_ns`; `None` when it is not of a
-    /// known tracepoint, too short, or of another family.
+    /// Reads the raw data of one sample taken at `time_ns`; returns `None` if it is of an unknown
+    /// tracepoint or family, or too short.
     #[inline]
     pub fn read(&self, time_ns: u64, raw: &[u8]) -> Option<Event> {
         let id = u16_at(raw, 0)?;
@@ -187,8 +186,8 @@ fn read_socket(layout: &SocketLayout, raw: &[u8]) -> Option<int_report::FlowKey>
     ))
 }
 
-/// `struct sockaddr_in` or `sockaddr_in6`: family in host order, port in
-/// network order, then the address (IPv6: after the flow label).
+/// Reads a `struct sockaddr_in` or `sockaddr_in6`: family in host order, port in network order,
+/// then the address (IPv6: after the flow label).
 #[inline]
 fn sockaddr(raw: &[u8], offset: usize) -> Option<(IpAddr, u16)> {
     let bytes = chunk::<SOCKADDR_IN6_BYTES>(raw, offset)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Clocks. The kernel stamps tracepoints only with the two that can be read in
-//! any context; the others differ from `CLOCK_MONOTONIC` by an offset that
-//! changes only when the clock is set, which is added on reading.
+//! Clocks. The kernel stamps tracepoints only with the two clocks that can be read in any context.
+//! The others differ from `CLOCK_MONOTONIC` by an offset that changes only when the clock is set;
+//! it is added on reading.
 
 use std::fmt;
 
@@ -16,16 +16,16 @@ pub enum Clock {
     MonoRaw,
     /// `CLOCK_MONOTONIC`: steady, slewed by NTP.
     Mono,
-    /// `CLOCK_TAI`: comparable between hosts that keep PTP.
+    /// `CLOCK_TAI`: comparable between hosts that run PTP.
     Tai,
-    /// `CLOCK_BOOTTIME`: as `mono`, and counts suspension.
+    /// `CLOCK_BOOTTIME`: like `mono`, but includes suspension.
     Boot,
     /// `CLOCK_REALTIME`: Unix time; may jump.
     Real,
 }
 
 impl Clock {
-    /// The kernel's number of this clock.
+    /// Returns the kernel's number of this clock.
     #[must_use]
     pub fn id(self) -> libc::clockid_t {
         match self {
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// The clock that the kernel is asked to stamp with.
+    /// Returns the clock that the kernel is asked to stamp with.
     pub(super) fn stamped(self) -> Self {
         match self {
             Self::MonoRaw => Self::MonoRaw,
@@ -60,8 +60,8 @@ impl Clock {
             .saturating_add(time.tv_nsec as u64)
     }
 
-    /// This clock less another, ns, from the tightest of a few pairs of readings, and
-    /// how long that pair took, ns.
+    /// Returns this clock minus another, ns, from the tightest of a few pairs of readings, and the
+    /// duration of that pair, ns.
     #[must_use]
     pub fn minus(self, other: Self) -> (i64, u64) {
         let mut best = (0, u64::MAX);
@@ -91,7 +91,7 @@ impl fmt::Display for Clock {
     }
 }
 
-/// Offset between the wanted clock and the stamps.
+/// Offset between the wanted clock and the clock of the stamps.
 #[derive(Debug)]
 pub(super) struct Offset {
     clock: Clock,
@@ -108,7 +108,7 @@ impl Offset {
         offset
     }
 
-    /// Looks whether the clock was set since.
+    /// Checks whether the clock was set since.
     pub(super) fn refresh(&mut self) {
         let stamped = self.clock.stamped();
         if self.clock == stamped {

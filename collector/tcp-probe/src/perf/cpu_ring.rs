@@ -16,12 +16,12 @@ use crate::ring::Record;
 /// Header of a record: type, flags, size.
 const HEADER_BYTES: usize = 8;
 
-/// One CPU: the event that owns the ring, and the events that write into it too.
+/// One CPU: the event that owns the ring, and the other events that write into it.
 pub(super) struct CpuRing {
     owner: Sampler,
     others: Vec<Counter>,
     ring_bytes: usize,
-    /// Holds the record that lies across the end of the ring.
+    /// Buffer for a record that wraps around the end of the ring.
     scratch: Vec<u8>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Totals {
 }
 
 impl CpuRing {
-    /// Opens the tracepoints `ids` (name, id) on one CPU, not yet started.
+    /// Opens the tracepoints `ids` (name, id) on one CPU, without starting them.
     pub(super) fn open(
         cpu: u32,
         ids: &[(&'static str, u16)],
@@ -78,8 +78,8 @@ impl CpuRing {
         std::iter::once(self.owner.as_counter_mut()).chain(&mut self.others)
     }
 
-    /// Asks the kernel for its counts of all events; `None` where it does not tell
-    /// (before Linux 6.0).
+    /// Reads the kernel's counts of all events; `None` if the kernel does not give them (before
+    /// Linux 6.0).
     pub(super) fn totals(&mut self) -> io::Result<Option<Totals>> {
         let mut totals = Totals::default();
         for event in self.events() {
@@ -93,7 +93,7 @@ impl CpuRing {
         Ok(Some(totals))
     }
 
-    /// Becomes readable at the watermark.
+    /// Returns the descriptor, which becomes readable at the watermark.
     pub(super) fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is open for the life of `self`.
         unsafe { BorrowedFd::borrow_raw(self.owner.as_raw_fd()) }
@@ -144,13 +144,13 @@ fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Result<Counter> 
     }
 }
 
-/// Makes an event write into the ring of another on the same CPU. The crate has no call for it.
+/// Makes an event write into another event's ring on the same CPU. The crate has no call for it.
 fn share_ring(event: &Counter, owner: &Sampler) -> io::Result<()> {
     // SAFETY: two perf events' descriptors.
     check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), owner.as_raw_fd()) })
 }
 
-/// Lets only those occurrences pass for which `expression` holds. The crate has no call for it.
+/// Passes only the occurrences for which `expression` holds. The crate has no call for it.
 fn set_filter(event: &Counter, expression: &str) -> io::Result<()> {
     let text = CString::new(expression)?;
     // SAFETY: the kernel copies the zero-terminated text and does not write.

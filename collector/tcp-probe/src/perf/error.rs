@@ -17,7 +17,7 @@ use crate::format::FormatError;
 pub enum OpenError {
     #[error(
         "tracefs is not mounted (looked at {}); run: mount -t tracefs nodev /sys/kernel/tracing \
-         (under `ip netns exec`, which has a /sys of its own: use nsenter --net=/run/netns/NAME instead)",
+         (under `ip netns exec`, which has its own /sys: use nsenter --net=/run/netns/NAME instead)",
         list(.looked_at)
     )]
     TracefsNotMounted { looked_at: Vec<PathBuf> },
@@ -83,7 +83,7 @@ fn list(paths: &[PathBuf]) -> String {
 }
 
 impl OpenError {
-    /// Of the system call `perf_event_open`.
+    /// Converts an error of the system call `perf_event_open`.
     pub(super) fn of_open(event: &'static str, cpu: u32, clock: Clock, source: io::Error) -> Self {
         match source.raw_os_error() {
             Some(libc::EACCES | libc::EPERM) => Self::Permission { event },
@@ -95,7 +95,7 @@ impl OpenError {
         }
     }
 
-    /// Of mapping the ring.
+    /// Converts an error of mapping the ring.
     pub(super) fn of_mmap(cpu: u32, bytes: usize, source: io::Error) -> Self {
         match source.raw_os_error() {
             Some(libc::EPERM | libc::ENOMEM) => Self::RingMemory { cpu, bytes },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which sockets to read.
+//! Selects the sockets to read.
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -9,18 +9,18 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Which sockets; an empty list lets all pass. Either end may match.
+/// Filter of sockets; an empty list passes all of them. Either end may match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Filter {
-    /// One of the two ports is one of these.
+    /// Ports, one of which must be at either end.
     pub ports: Vec<u16>,
-    /// One of the two addresses lies in one of these (`10.0.0.0/8`, `::1`).
+    /// Address ranges, one of which must contain either end (`10.0.0.0/8`, `::1`).
     pub addresses: Vec<AddressRange>,
 }
 
 impl Filter {
-    /// True when the socket is wanted.
+    /// Returns whether the socket is wanted.
     #[must_use]
     #[inline]
     pub fn passes(&self, flow: &FlowKey) -> bool {
@@ -30,8 +30,8 @@ impl Filter {
             && (self.addresses.is_empty() || address(flow.src) || address(flow.dst))
     }
 
-    /// The ports as a filter of the kernel, which has no notation for the
-    /// addresses; `None` when all ports pass or there are too many for it.
+    /// Returns the ports as a kernel filter, which cannot express the addresses; `None` if all
+    /// ports pass or there are too many.
     pub(super) fn kernel_expression(&self) -> Option<String> {
         const MOST: usize = 32;
         if self.ports.is_empty() || self.ports.len() > MOST {

@@ -28,8 +28,8 @@ pub use filter::{AddressRange, Filter, FilterError};
 pub use options::Options;
 pub use tracepoints::Missing;
 
-/// How often the kernel is asked what was lost: records tell too, but only once
-/// there is room for them.
+/// How often the kernel is asked for losses: records show them as well, but only once there is room
+/// for the records.
 const ASK_LOST_NS: u64 = 1_000_000_000;
 /// A CPU needs at most this long from stamping a record to making it visible.
 const IN_FLIGHT_NS: u64 = 500_000;
@@ -37,14 +37,14 @@ const IN_FLIGHT_NS: u64 = 500_000;
 /// Totals of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// Read and let through.
+    /// Events read that passed the filter.
     pub events: u64,
     /// Records the kernel had no room for.
     pub lost: u64,
-    /// Occurrences that the kernel counted, but neither recorded nor counted as lost: at
-    /// least so many. (Some virtual machines record nothing that interrupts an idle CPU.)
+    /// At least this many occurrences were counted by the kernel, but neither recorded nor counted
+    /// as lost. (Some virtual machines record nothing that interrupts an idle CPU.)
     pub unrecorded: u64,
-    /// Left out by the filter (those the kernel itself left out not counted).
+    /// Events left out by the filter, except those that the kernel itself left out.
     pub filtered: u64,
     /// Records or samples that could not be read.
     pub malformed: u64,
@@ -58,14 +58,14 @@ pub struct PerfReader {
     filter: Filter,
     clock: Clock,
     offset: clock::Offset,
-    /// Read but not given out yet, see [`PerfReader::drain`].
+    /// Events read but not handed out yet, see [`PerfReader::drain`].
     held: Vec<Event>,
     counts: Counts,
-    /// On the clock that stamps the records.
+    /// Time of the last query for losses, on the clock that stamps the records.
     asked_lost_ns: u64,
-    /// Occurrences by then, of all tracepoints.
+    /// Occurrences of all tracepoints by then.
     occurred: u64,
-    /// Samples read from the rings.
+    /// Number of samples read from the rings.
     samples: u64,
 }
 
@@ -73,9 +73,9 @@ impl PerfReader {
     /// Opens the tracepoints on every online CPU and starts them.
     ///
     /// # Errors
-    /// When tracefs is not mounted, `tcp_probe` is missing, a tracepoint has fields that
-    /// are not understood, or the right to trace is missing; the message says
-    /// what to do. Without one of the other tracepoints it works, see [`PerfReader::missing`].
+    /// If tracefs is not mounted, `tcp_probe` is missing, a tracepoint has unknown fields, or the
+    /// right to trace is missing; the message says what to do. It is no error if another tracepoint
+    /// is missing, see [`PerfReader::missing`].
     pub fn open(options: &Options) -> Result<Self, OpenError> {
         options.check_sizes()?;
         let Tracepoints {
@@ -111,9 +111,8 @@ impl PerfReader {
         })
     }
 
-    /// Waits until a ring has reached its watermark, at most `timeout`. True
-    /// when one has. Rings below the watermark can be drained all the same:
-    /// drain after a timeout too.
+    /// Waits until a ring has reached its watermark, at most `timeout`; returns whether one has.
+    /// Rings below the watermark can also be drained: drain after a timeout as well.
     ///
     /// # Errors
     /// Errors of `poll`, except an interruption by a signal, which counts as a timeout.
@@ -130,13 +129,13 @@ impl PerfReader {
         }
     }
 
-    /// Empties the rings and gives `f` the events in order of time, across the
-    /// CPUs too: one flow's events come from several. Returns their number.
+    /// Empties the rings and gives `f` the events in order of time, also across CPUs: the events of
+    /// one flow come from several. Returns the number of events.
     ///
     /// Events of the last half millisecond are held back until the next call,
     /// since another CPU may still be writing an earlier one.
     pub fn drain(&mut self, mut f: impl FnMut(Event)) -> usize {
-        // Read before the rings: what is older has been written by then.
+        // Read before the rings: older records have been written by then.
         let now_ns = self.clock.stamped().now_ns();
         self.read_rings();
         let horizon_ns = self.offset.apply(now_ns.saturating_sub(IN_FLIGHT_NS));
@@ -152,7 +151,7 @@ impl PerfReader {
     pub fn finish(&mut self, f: impl FnMut(Event)) -> usize {
         for event in self.rings.iter_mut().flat_map(CpuRing::events) {
             if let Err(error) = event.disable() {
-                // It ends with its descriptor, too; only later.
+                // It also ends with its descriptor, only later.
                 tracing::warn!(%error, "stopping a perf event");
             }
         }
@@ -178,7 +177,7 @@ impl PerfReader {
                 }
                 Ok(None) => return,
                 Err(error) => {
-                    tracing::warn!(%error, "reading what a perf event lost");
+                    tracing::warn!(%error, "reading the losses of a perf event");
                     return;
                 }
             }
@@ -189,21 +188,21 @@ impl PerfReader {
         self.occurred = occurred;
     }
 
-    /// Compares what had occurred when last asked with what came of it.
+    /// Compares the occurrences counted by the last query with the samples read and lost.
     fn note_unrecorded(&mut self) {
         let told = self.samples.saturating_add(self.counts.lost);
         let unrecorded = self.occurred.saturating_sub(told);
         if self.counts.unrecorded == 0 && unrecorded > 0 {
             tracing::warn!(
                 unrecorded,
-                "the kernel counts tracepoint events that it gives no record of: \
+                "the kernel counts tracepoint events that it does not record: \
                  some retransmissions and samples will be missing"
             );
         }
         self.counts.unrecorded = self.counts.unrecorded.max(unrecorded);
     }
 
-    /// Moves what the rings hold to `held`, in order of time.
+    /// Moves the events in the rings to `held`, in order of time.
     fn read_rings(&mut self) {
         self.offset.refresh();
         for cpu in &mut self.rings {
@@ -222,19 +221,19 @@ impl PerfReader {
         }
     }
 
-    /// Tracepoints that were asked for, and that this kernel does not have.
+    /// Returns the requested tracepoints that this kernel does not have.
     #[must_use]
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// All totals.
+    /// Returns all totals.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// One file descriptor per CPU that becomes readable at the watermark.
+    /// Returns one file descriptor per CPU, which becomes readable at the watermark.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.rings.iter().map(CpuRing::fd)
     }

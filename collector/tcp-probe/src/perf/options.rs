@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::error::OpenError;
 use super::filter::Filter;
 
-/// How to read.
+/// Options of a reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Clock that stamps the records.
@@ -20,7 +20,7 @@ pub struct Options {
     pub retransmits: bool,
     /// Also read `tcp_cong_state_set`.
     pub cong_states: bool,
-    /// Which sockets.
+    /// The sockets to read.
     pub filter: Filter,
     /// Mount point of tracefs; `None` looks in the conventional places.
     pub tracefs: Option<PathBuf>,

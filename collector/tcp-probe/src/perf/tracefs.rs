@@ -12,14 +12,14 @@ use crate::format::Format;
 const MOUNT_POINTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
-/// Directory of the TCP tracepoints.
+/// Finds the directory of the TCP tracepoints.
 pub(super) fn find(options: &Options) -> Result<PathBuf, OpenError> {
     let places: Vec<PathBuf> = match &options.tracefs {
         Some(place) => vec![place.clone()],
         None => MOUNT_POINTS.iter().map(PathBuf::from).collect(),
     };
     for place in &places {
-        // The mount point exists also while nothing is mounted there.
+        // The mount point exists even if nothing is mounted there.
         match fs::metadata(place.join("events")) {
             Ok(_) => return Ok(place.join("events/tcp")),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -58,7 +58,7 @@ pub(super) fn online_cpus() -> Result<Vec<u32>, OpenError> {
     cpu_list(text.trim()).ok_or_else(|| failed(io::Error::other(format!("cannot read `{text}`"))))
 }
 
-/// `0-3,8,10-11`
+/// Parses a list such as `0-3,8,10-11`.
 fn cpu_list(text: &str) -> Option<Vec<u32>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {

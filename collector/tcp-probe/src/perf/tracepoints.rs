@@ -17,18 +17,18 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// A sentence on what is not seen without it.
+    /// Returns a sentence on what is not seen without it.
     #[must_use]
     pub fn lost(self) -> &'static str {
         match self {
             Self::Retransmits => {
-                "this kernel has no tracepoint tcp:tcp_retransmit_skb: retransmissions are not \
-                 told by the senders; samples and everything made of them are complete"
+                "this kernel has no tracepoint tcp:tcp_retransmit_skb: senders do not report \
+                 retransmissions; samples and everything derived from them are complete"
             }
             Self::CongStates => {
                 "this kernel has no tracepoint tcp:tcp_cong_state_set, which came with Linux 5.19: \
                  changes of senders' congestion states are not stored as events; samples and \
-                 everything made of them are complete"
+                 everything derived from them are complete"
             }
         }
     }
@@ -36,7 +36,7 @@ impl Missing {
 
 pub(super) struct Tracepoints {
     pub layout: Layout,
-    /// Names and identities of those there are.
+    /// Names and ids of the tracepoints found.
     pub ids: Vec<(&'static str, u16)>,
     pub missing: Vec<Missing>,
 }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(names, ["tcp_probe", "tcp_retransmit_skb"]);
         assert_eq!(found.missing, [Missing::CongStates]);
         assert!(Missing::CongStates.lost().contains("Linux 5.19"));
-        // Who does not ask for them misses nothing.
+        // Without asking for them, nothing is missing.
         let options = Options {
             cong_states: false,
             ..options

@@ -6,7 +6,7 @@
 pub enum Record<'a> {
     /// A sample with `PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`.
     Sample {
-        /// When it was stamped, clock of the perf event.
+        /// Timestamp, by the clock of the perf event.
         time_ns: u64,
         /// The tracepoint's data.
         raw: &'a [u8],
@@ -24,7 +24,7 @@ const TYPE_SAMPLE: u32 = 9;
 const TYPE_LOST_SAMPLES: u32 = 13;
 
 impl<'a> Record<'a> {
-    /// Reads what follows the header of a record of type `kind`.
+    /// Reads the body of a record of type `kind`.
     #[inline]
     #[must_use]
     pub fn read(kind: u32, body: &'a [u8]) -> Self {
@@ -38,7 +38,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// Time (8 bytes), length of the raw data (4 bytes), raw data.
+/// Reads time (8 bytes), length of the raw data (4 bytes), raw data.
 #[inline]
 fn sample(body: &[u8]) -> Option<Record<'_>> {
     let (time, rest) = body.split_first_chunk::<8>()?;

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum LineError {
-    #[error("time stamp is not `seconds.fraction`")]
+    #[error("timestamp is not `seconds.fraction`")]
     BadTime,
     #[error("field `{field}` is missing")]
     Missing { field: &'static str },

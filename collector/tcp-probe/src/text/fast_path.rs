@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fast path through a `tcp_probe` line that has the fields in the order in
-//! which kernels print them. The slow path (`fields`) takes every other line: it
-//! finds fields by name and says what is wrong. Property tests in `tests.rs`
-//! hold both equal. Justified by the benchmark row "text" of
-//! `make bench-collector`.
+//! The fast path for a `tcp_probe` line that has the fields in the order in which kernels print
+//! them. The slow path (`fields`) takes every other line: it finds fields by name and reports
+//! errors. Property tests in `tests.rs` check that both agree. Justified by the benchmark row
+//! "text" of `make bench-collector`.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use crate::event::{Sample, flow};
 
-/// The sample; `None` leaves the line to the slow path.
+/// Reads the sample; `None` leaves the line to the slow path.
 #[inline]
 pub(super) fn probe(time_ns: u64, fields: &[u8]) -> Option<Sample> {
     let mut at = Cursor(fields);
-    // Since Linux 6.2; IPv4 only: the other family takes the slow path.
+    // Since Linux 6.2; IPv4 only: IPv6 takes the slow path.
     at.skip(b"family=AF_INET ");
     at.expect(b"src=")?;
     let local = at.endpoint()?;
@@ -42,8 +41,8 @@ pub(super) fn probe(time_ns: u64, fields: &[u8]) -> Option<Sample> {
     let mut sock_cookie = 0;
     if at.skip(b" sock_cookie=") {
         sock_cookie = at.hex64()?;
-        // Two addresses of the kernel's may follow, which are not used. Any
-        // other field might be a second one of those above.
+        // Two kernel addresses may follow, which are not used. Any other field might repeat one of
+        // the above.
         if !at.0.is_empty() && !at.0.starts_with(b" skbaddr=") {
             return None;
         }
@@ -84,7 +83,7 @@ impl Cursor<'_> {
         self.skip(text).then_some(())
     }
 
-    /// Digits up to the first byte that is none; at least one, 32 bits.
+    /// Reads digits up to the first other byte; at least one, 32 bits.
     #[inline(always)]
     fn decimal(&mut self) -> Option<u32> {
         let mut value = 0u64;
@@ -136,7 +135,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `a.b.c.d:port`
+    /// Reads `a.b.c.d:port`.
     #[inline(always)]
     fn endpoint(&mut self) -> Option<(IpAddr, u16)> {
         let mut address = 0u32;
@@ -151,7 +150,7 @@ impl Cursor<'_> {
         Some((IpAddr::V4(Ipv4Addr::from(address)), port))
     }
 
-    /// One to three digits.
+    /// Reads one to three digits.
     #[inline(always)]
     fn octet(&mut self) -> Option<u8> {
         let mut value = 0u32;

@@ -9,7 +9,7 @@ use super::error::LineError;
 use super::scan::{decimal, number};
 use crate::event::flow;
 
-/// Every `name=value` of the line, in order; words without `=` are skipped.
+/// Iterates over every `name=value` of the line, in order; words without `=` are skipped.
 pub(super) fn tokens(fields: &[u8]) -> Tokens<'_> {
     Tokens { rest: fields }
 }
@@ -105,7 +105,7 @@ impl ProbeNumbers {
     }
 }
 
-/// `a.b.c.d:port` or `[v6]:port`.
+/// Parses `a.b.c.d:port` or `[v6]:port`.
 #[inline]
 pub(super) fn endpoint(field: &'static str, value: &[u8]) -> Result<(IpAddr, u16), LineError> {
     split_endpoint(value).ok_or(LineError::BadValue { field })
@@ -189,8 +189,8 @@ impl SocketEnds {
         Ok(())
     }
 
-    /// The IPv6 form is complete in either family (IPv4 appears mapped); the
-    /// IPv4 form is meaningless for IPv6 sockets.
+    /// Returns the flow. The IPv6 form is complete in either family (IPv4 appears mapped); the IPv4
+    /// form is meaningless for IPv6 sockets.
     pub(super) fn flow(&self) -> Result<FlowKey, LineError> {
         let need = |field| LineError::Missing { field };
         let local = self.saddr_v6.map(IpAddr::V6).or(self.saddr);

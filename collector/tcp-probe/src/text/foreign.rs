@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Files that people take for a text trace, and that are none.
+//! Recognises files that are mistaken for text traces.
 
-/// By its first bytes: name, and how to get a text trace of it.
+/// Formats by their first bytes: name, and how to get a text trace.
 const MAGICS: [(&[u8], &str); 11] = [
     (
         b"PERFILE2",
-        "data of `perf record`: give the output of `perf script -i FILE`",
+        "data of `perf record`: use the output of `perf script -i FILE`",
     ),
     (
         b"\x17\x08\x44tracing",
-        "data of `trace-cmd record`: give the output of `trace-cmd report -i FILE`",
+        "data of `trace-cmd record`: use the output of `trace-cmd report -i FILE`",
     ),
     (
         b"\xff\xfe",
@@ -21,35 +21,35 @@ const MAGICS: [(&[u8], &str); 11] = [
     ),
     (b"\x7fELF", "a program"),
     (b"PAR1", "Parquet"),
-    (b"\x0a\x0d\x0d\x0a", "a pcapng file, which --pcap takes"),
-    (b"\xd4\xc3\xb2\xa1", "a pcap file, which --pcap takes"),
-    (b"\xa1\xb2\xc3\xd4", "a pcap file, which --pcap takes"),
-    (b"\x4d\x3c\xb2\xa1", "a pcap file, which --pcap takes"),
+    (b"\x0a\x0d\x0d\x0a", "a pcapng file: use --pcap"),
+    (b"\xd4\xc3\xb2\xa1", "a pcap file: use --pcap"),
+    (b"\xa1\xb2\xc3\xd4", "a pcap file: use --pcap"),
+    (b"\x4d\x3c\xb2\xa1", "a pcap file: use --pcap"),
     (b"PK\x03\x04", "a zip archive: unpack it"),
 ];
 
-/// Text of other tools, by words of one of its lines.
+/// Output of other tools, by words of one of its lines.
 const WORDS: [(&[u8], &str); 4] = [
     (
         b"tcp:tcp_probe(",
-        "output of `perf trace`: give that of `perf record` and `perf script`",
+        "output of `perf trace`: use that of `perf record` and `perf script`",
     ),
     (
         b"tcp:tcp_probe: {",
-        "a trace as babeltrace prints it: give the output of `perf script` or `trace-cmd report`",
+        "output of babeltrace: use that of `perf script` or `trace-cmd report`",
     ),
     (
         b"Attaching ",
-        "output of bpftrace: give that of `trace_pipe`, `trace-cmd report` or `perf script`",
+        "output of bpftrace: use that of `trace_pipe`, `trace-cmd report` or `perf script`",
     ),
     (
         b" cwnd:",
-        "output of `ss`, which samples instead of tracing: give that of `trace_pipe`",
+        "output of `ss`, which samples instead of tracing: use that of `trace_pipe`",
     ),
 ];
 
-/// Name of the format that a file begins with, and how a text trace is made of it; `None`
-/// for a text trace and for anything not known.
+/// Returns the name of a file's format, and how to get a text trace from it; `None` for a text
+/// trace and for unknown formats.
 #[must_use]
 pub fn foreign(start: &[u8]) -> Option<&'static str> {
     if let Some((_, name)) = MAGICS.iter().find(|(magic, _)| start.starts_with(magic)) {
@@ -59,7 +59,7 @@ pub fn foreign(start: &[u8]) -> Option<&'static str> {
         return Some("binary data");
     }
     if matches!(start.trim_ascii_start().first(), Some(b'{' | b'[')) && !has_probe(start) {
-        return Some("JSON: give the output of `trace_pipe`, `trace-cmd report` or `perf script`");
+        return Some("JSON: use the output of `trace_pipe`, `trace-cmd report` or `perf script`");
     }
     let mut lines = start.split(|&b| b == b'\n').filter(|l| !l.is_empty());
     if lines.next().is_some_and(is_of_the_old_module) {
@@ -74,7 +74,7 @@ pub fn foreign(start: &[u8]) -> Option<&'static str> {
     of_tool.filter(|_| !has_probe(start)).map(|(_, name)| *name)
 }
 
-/// True with one line that [`super::parse_line`] reads.
+/// Whether [`super::parse_line`] can read at least one line.
 fn has_probe(start: &[u8]) -> bool {
     let mut lines = start.split(|&b| b == b'\n');
     lines.any(|line| matches!(super::parse_line(line), Ok(Some(_))))

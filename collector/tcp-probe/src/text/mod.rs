@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of `trace_pipe` or `trace`, from kernel 4.16 to today, of `trace-cmd report`, and of
-//! `perf script`. [`foreign`] knows by name what is none of these.
+//! Parses lines of `trace_pipe` or `trace`, from kernel 4.16 to today, of `trace-cmd report`, and
+//! of `perf script`. [`foreign`] recognises other formats.
 //!
-//! Fields are found by name, so that those added over time (`family`, `mark`,
-//! `sock_cookie`, `skbaddr`, …) and those to come do not matter; `data_len` was
-//! once called `length`. Numbers may be decimal or, with `0x`, hexadecimal.
+//! Fields are found by name, so that fields added over time (`family`, `mark`, `sock_cookie`,
+//! `skbaddr`, …) or in the future do not matter; `data_len` was once called `length`. Numbers may
+//! be decimal or, with `0x`, hexadecimal.
 
 mod error;
 mod fast_path;
@@ -22,11 +22,11 @@ pub use error::LineError;
 pub use foreign::foreign;
 pub use write::Line;
 
-/// Parses one line. `None` for comments, empty lines, other tracepoints and
-/// notices such as `CPU:1 [LOST 12 EVENTS]` (see [`lost_events`]).
+/// Parses one line. Returns `None` for comments, empty lines, other tracepoints and notices such as
+/// `CPU:1 [LOST 12 EVENTS]` (see [`lost_events`]).
 ///
 /// # Errors
-/// When the line is of a known tracepoint but a field is missing or bad.
+/// If the line is of a known tracepoint but a field is missing or bad.
 #[inline]
 pub fn parse_line(line: &[u8]) -> Result<Option<Event>, LineError> {
     let Some(found) = scan::find_event(line) else {
@@ -56,22 +56,22 @@ pub fn parse_line(line: &[u8]) -> Result<Option<Event>, LineError> {
     }))
 }
 
-/// Time and nothing else of a line that [`parse_line`] gives an event for; ns.
+/// Reads only the time, ns, of a line that [`parse_line`] gives an event for.
 #[inline]
 #[must_use]
 pub fn time_ns(line: &[u8]) -> Option<u64> {
     scan::find_event(line)?.time_ns
 }
 
-/// True of a line of any event, known or not, as a trace prints them.
+/// Whether a line is of any event, known or not, as a trace prints it.
 #[must_use]
 pub fn is_of_a_trace(line: &[u8]) -> bool {
     scan::is_of_a_trace(line)
 }
 
-/// Number of events of a notice that a buffer overran: `CPU:n [LOST m EVENTS]` of the
-/// kernel, `CPU:n [m EVENTS DROPPED]` of trace-cmd, `PERF_RECORD_LOST lost m` of perf. A
-/// notice without a number is of at least one.
+/// Returns the number of events lost, from a notice that a buffer overran: of the kernel
+/// (`CPU:n [LOST m EVENTS]`), of trace-cmd (`CPU:n [m EVENTS DROPPED]`) or of perf
+/// (`PERF_RECORD_LOST lost m`). A notice without a number counts as one.
 #[must_use]
 pub fn lost_events(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii();
@@ -128,7 +128,7 @@ fn probe(time_ns: u64, fields: &[u8]) -> Result<Sample, LineError> {
     })
 }
 
-/// Flow, and the congestion state if the line has one.
+/// Reads the flow, and the congestion state if the line has one.
 fn socket_flow(fields: &[u8]) -> Result<(FlowKey, Option<u8>), LineError> {
     let mut ends = SocketEnds::default();
     let mut state = None;

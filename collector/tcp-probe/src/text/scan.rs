@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The part of a line before the fields, and numbers.
+//! Parses the part of a line before the fields, and numbers.
 
-/// Which tracepoint a line is of.
+/// The tracepoint of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Probe,
@@ -12,7 +12,7 @@ pub(super) enum Kind {
 /// A line of a known tracepoint.
 pub(super) struct Found<'a> {
     pub kind: Kind,
-    /// `None` when the stamp is not a number.
+    /// `None` if the stamp is not a number.
     pub time_ns: Option<u64>,
     /// Text after `name: `.
     pub fields: &'a [u8],
@@ -24,7 +24,7 @@ const NAMES: [(&[u8], Kind); 3] = [
     (b"tcp_cong_state_set: ", Kind::CongState),
 ];
 
-/// Tracepoint and fields of what follows a time stamp.
+/// Returns tracepoint and fields of the text after a timestamp.
 #[inline]
 fn named(rest: &[u8]) -> Option<(Kind, &[u8])> {
     NAMES
@@ -32,8 +32,8 @@ fn named(rest: &[u8]) -> Option<(Kind, &[u8])> {
         .find_map(|(name, kind)| Some((*kind, rest.strip_prefix(*name)?)))
 }
 
-/// As `perf script` prints a name: after spaces, perhaps the event's period, and its group;
-/// and as `trace-cmd report --ts-diff` does: after the time since the event before.
+/// Like [`named`], for a name as in `perf script`, after spaces, perhaps the event's period, and
+/// the group, or as in `trace-cmd report --ts-diff`, after the time since the last event.
 fn named_with_more(rest: &[u8]) -> Option<(Kind, &[u8])> {
     let rest = rest.trim_ascii_start();
     let rest = match rest.strip_prefix(b"(+") {
@@ -44,7 +44,7 @@ fn named_with_more(rest: &[u8]) -> Option<(Kind, &[u8])> {
     named(rest.strip_prefix(b"tcp:").unwrap_or(rest))
 }
 
-/// True of an event with a time: `… seconds.fraction: name: …`.
+/// Whether a line is of an event with a time: `… seconds.fraction: name: …`.
 pub(super) fn is_of_a_trace(line: &[u8]) -> bool {
     let mut from = 0;
     while let Some(at) = find_colon_space(line, from) {
@@ -56,17 +56,16 @@ pub(super) fn is_of_a_trace(line: &[u8]) -> bool {
     false
 }
 
-/// The time that ends at `end`.
+/// Reads the time that ends at `end`.
 fn stamp(line: &[u8], end: usize) -> Option<u64> {
     let before = line.get(..end)?;
     let start = before.iter().rposition(|&b| b == b' ').map_or(0, |p| p + 1);
     timestamp_ns(before.get(start..)?)
 }
 
-/// Splits `comm-pid [cpu] flags time: name: fields`. The command may contain
-/// anything, also spaces and colons: the name counts only after ` time: `.
-/// `trace-cmd report` fills the name up with spaces; `perf script` puts them before it, and
-/// the group.
+/// Splits `comm-pid [cpu] flags time: name: fields`. The command may contain anything, including
+/// spaces and colons: the name counts only after ` time: `. `trace-cmd report` pads the name with
+/// spaces; `perf script` puts spaces and the group before it.
 #[inline]
 pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
     if line.first() == Some(&b'#') {
@@ -89,7 +88,7 @@ pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
         if time_ns.is_some() {
             return Some(found);
         }
-        // Perhaps the command is called like a tracepoint: look further.
+        // Perhaps the command has the name of a tracepoint: search on.
         bad_time = bad_time.or(Some(found));
     }
     bad_time
@@ -114,7 +113,7 @@ fn trim_end(fields: &[u8]) -> &[u8] {
     }
 }
 
-/// `seconds.fraction` with up to nine digits of fraction, in ns.
+/// Parses `seconds.fraction`, with up to nine digits of fraction, to ns.
 #[inline]
 fn timestamp_ns(text: &[u8]) -> Option<u64> {
     let dot = text.iter().position(|&b| b == b'.')?;
@@ -126,7 +125,7 @@ fn timestamp_ns(text: &[u8]) -> Option<u64> {
         .checked_add(decimal(fraction)?.checked_mul(scale)?)
 }
 
-/// Digits only, at least one.
+/// Parses digits only, at least one.
 #[inline]
 pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 19 {
@@ -144,7 +143,7 @@ pub(super) fn decimal(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Hexadecimal digits only, 1 to 16 of them.
+/// Parses hexadecimal digits only, 1 to 16 of them.
 #[inline]
 pub(super) fn hex(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 16 {
@@ -163,7 +162,7 @@ pub(super) fn hex(text: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Decimal, or hexadecimal after `0x`.
+/// Parses a decimal number, or a hexadecimal one after `0x`.
 #[inline]
 pub(super) fn number(text: &[u8]) -> Option<u64> {
     match text.strip_prefix(b"0x") {

@@ -266,7 +266,7 @@ fn missing_and_bad_fields_are_named() {
     }
 }
 
-/// Both ways through the fields.
+/// Reads the fields by both paths.
 fn both_ways(line: &str) -> (Option<Sample>, Result<Sample, LineError>) {
     let at = line.find("tcp_probe: ").unwrap() + "tcp_probe: ".len();
     let fields = line[at..].trim_end().as_bytes();

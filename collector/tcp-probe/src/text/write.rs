@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events as lines of a trace, with all nine digits of their time.
+//! Writes events as lines of a trace, with all nine digits of their time.
 
 use crate::event::Event;
 use int_report::FlowKey;
 use std::fmt::{Display, Formatter, Result};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// A line that [`super::parse_line`] reads back to this event.
+/// A line that [`super::parse_line`] reads back as this event.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a>(pub &'a Event);
 

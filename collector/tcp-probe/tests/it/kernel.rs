@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads the real tracepoints of the running kernel while real TCP connections
-//! run over loopback. Needs root (or CAP_PERFMON) and a mounted tracefs; fails
-//! without, saying what to do.
+//! Reads the real tracepoints of the running kernel while real TCP connections run over loopback.
+//! Needs root (or CAP_PERFMON) and a mounted tracefs; otherwise fails and says what to do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::io::{Read, Write};
@@ -18,7 +17,7 @@ fn open(options: &Options) -> PerfReader {
         .unwrap_or_else(|error| panic!("this test reads the kernel's tracepoints: {error}"))
 }
 
-/// Sends `bytes` from client to server over `address`; returns both ends.
+/// Sends `bytes` from client to server over `listener`; returns both ends.
 fn transfer(listener: &TcpListener, bytes: usize) -> (SocketAddr, SocketAddr) {
     let server = listener.local_addr().unwrap();
     let mut client = TcpStream::connect(server).unwrap();
@@ -46,7 +45,7 @@ fn transfer(listener: &TcpListener, bytes: usize) -> (SocketAddr, SocketAddr) {
 /// Only a failure waits this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Drains until `enough`.
+/// Drains until `enough` holds.
 fn drain_until(reader: &mut PerfReader, mut enough: impl FnMut(&[Event]) -> bool) -> Vec<Event> {
     let mut events = Vec::new();
     let deadline = Instant::now() + PATIENCE;
@@ -153,7 +152,7 @@ fn follows_a_transfer_over_ipv6() {
     follows_a_transfer("::1");
 }
 
-/// As on Linux 5.10 to 5.18: the other tracepoints of this kernel, without that one.
+/// As on Linux 5.10 to 5.18: the other tracepoints of this kernel, without congestion states.
 #[test]
 fn a_kernel_without_congestion_states_is_followed() {
     let dir = tempfile::tempdir().unwrap();
@@ -282,7 +281,7 @@ fn a_ring_that_overflows_counts_what_it_lost() {
     assert_eq!(reader.counts().malformed, 0);
 }
 
-/// Records in the rings at the end come out, and losses of which no record tells yet, because none
+/// Records left in the rings come out at the end, and losses that no record shows yet, because none
 /// has found room since, are counted: no event is missing (if no CPU is idle, see
 /// `Counts::unrecorded`).
 #[test]
@@ -340,7 +339,7 @@ fn every_clock_is_the_one_it_says() {
     }
 }
 
-/// Perf events of this process, as the kernel lists its descriptors.
+/// Number of perf events of this process, as the kernel lists its descriptors.
 fn perf_descriptors() -> usize {
     std::fs::read_dir("/proc/self/fd")
         .unwrap()
