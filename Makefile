@@ -168,7 +168,7 @@ test-rust: console require-root tracefs ## Unit, property and integration tests 
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is); figures of the benchmarks' pages
-	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench testing/bench
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench testing/bench testing/simulate
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs sshd clang ## The lab: topology, cleanup, summary, report, remote hosts
