@@ -55,7 +55,7 @@ enum Command {
     Import(import::ImportArgs),
     /// Load a capture into ClickHouse; after an interruption, run it again to continue.
     Load(crate::load::LoadArgs),
-    /// Print completions for a shell, to be stored where the shell looks for them.
+    /// Print a shell completion script, to be stored where the shell looks for it.
     Completions {
         /// The shell.
         shell: Shell,

@@ -94,13 +94,13 @@ impl Protection<'_> {
         let listen = self.listen;
         match (self.tls, self.token_file) {
             (None, None) => Some(format!(
-                "everybody who reaches {listen} may call, and nothing is encrypted"
+                "anybody who can reach {listen} may call, and nothing is encrypted"
             )),
             (None, Some(_)) => Some(format!(
                 "the token crosses the network of {listen} in the clear: set {tls}"
             )),
             (Some(t), None) if t.client_ca.is_none() => Some(format!(
-                "everybody who reaches {listen} may call: set {client_ca} or {token}"
+                "anybody who can reach {listen} may call: set {client_ca} or {token}"
             )),
             _ => None,
         }

@@ -77,7 +77,7 @@ enum Command {
     Status(remote::StatusArgs),
     /// Show every link in the terminal, live.
     Top(top::TopArgs),
-    /// Print completions for a shell, to be stored where it looks for them.
+    /// Print a shell completion script, to be stored where the shell looks for it.
     Completions {
         /// The shell.
         shell: Shell,

@@ -49,7 +49,7 @@ pub(crate) enum Command {
         /// Folder that contains frames/ with programs/, must-load/ or stf/.
         folder: PathBuf,
     },
-    /// Print completions for a shell, to be stored where the shell looks for them.
+    /// Print a shell completion script, to be stored where the shell looks for it.
     Completions {
         /// The shell.
         shell: daemon_kit::cli::Shell,
