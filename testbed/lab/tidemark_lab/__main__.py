@@ -20,7 +20,7 @@ from .papers import command as papers
 from .progress import Progress
 
 DESCRIPTION = "Experiments on buffers with real TCP in network namespaces, or with simulated TCP."
-# By command: its help, what adds its options, what carries it out.
+# Command → its help text, the function that adds its options, the function that runs it.
 COMMANDS: dict[
     str,
     tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]],
@@ -67,7 +67,7 @@ COMMANDS: dict[
         papers.from_arguments,
     ),
 }
-# Commands of former versions, and what is typed now.
+# Commands of former versions, and the current command line for each.
 FORMER = {
     "demo": "is now `run demo` (--switch is --back-end)",
     "steps": "is now `run steps`",
@@ -104,13 +104,13 @@ def _clean() -> int:
 
 
 def manual() -> argparse.ArgumentParser:
-    """The parser with the options that judges have: for the manual page, which is one page."""
+    """Returns the parser with the options of every judge, for the single-page manual."""
     top = parser()
     (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
     run = commands.choices["run"]
     for judge in JUDGES:
         group = run.add_argument_group(f"where the judge is {judge}")
-        # Several judges have an option of one name: it is described, not parsed here.
+        # Several judges share option names, so their options are described here, not parsed.
         group._group_actions += experiment.options_of(judge)
     return top
 

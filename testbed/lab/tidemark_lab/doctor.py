@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doctor`: whether the demo, and so any run on real TCP, can be made on this machine."""
+"""`doctor`: checks whether this machine can run the demo, and so any experiment on real TCP."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-# By command: what is typed behind `tidemark-lab`, and what it does.
+# Command → arguments after `tidemark-lab`, and what they do.
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "run": (
         ("run demo", "Real TCP: measured, advised, applied, measured again."),
@@ -36,7 +36,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def add_to(program: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> None:
-    """Behind the help of each command; where to begin behind the program's."""
+    """Adds examples to the end of each command's help, and a first step to the program's."""
     shown = {name: _text(program.prog, examples) for name, examples in EXAMPLES.items()}
     for name, command in commands.items():
         command.epilog = shown[name]

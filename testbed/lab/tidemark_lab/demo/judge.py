@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges the demo: whether the measurement can be trusted, and how near the estimates came."""
+"""Judges the demo: whether the measurement can be trusted, and how close the estimates came."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Demo(Judge):
         return measured
 
     def _stay(self, live: Live, measured: list[MeasuredPhase]) -> None:
-        """Leaves everything running until a signal, which the user asked for."""
+        """Keeps everything running until a signal, if the user asked for that."""
         truths = [planned_truth(live.session.spec) for _ in measured]
         machine = [{"stolen_cpu": phase.stolen_cpu_fraction} for phase in measured]
         document = conclusion.summary_of(
@@ -127,7 +127,7 @@ class Demo(Judge):
 
 
 def argument(read: Callable[[str], float]) -> Callable[[str], float]:
-    """A reader of quantities for options; its error is told as it is."""
+    """Returns a parser of quantities for options that shows its errors unchanged."""
 
     def typed(text: str) -> float:
         try:

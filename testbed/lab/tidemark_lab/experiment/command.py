@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run`, `sweep FILE`, `table`, `compare`, `list`."""
+"""The commands `run`, `sweep FILE`, `table`, `compare`, `list`."""
 
 from __future__ import annotations
 
@@ -95,24 +95,24 @@ def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def sweep_from_arguments(arguments: argparse.Namespace) -> int:
-    """The rows of a grid, whatever judge the file names."""
+    """Runs a grid and writes its rows, without the file's judge."""
     return _sweep(arguments, find_file(arguments.file))
 
 
 def run_from_arguments(arguments: argparse.Namespace) -> int:
-    """A run that nobody judges."""
+    """Runs a file without a judge."""
     files = find_files(arguments.file)
     if len(files) > 1:
         raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
     return _sweep(arguments, files[0], one=True)
 
 
-# Files, who judges them, and options, with the judge's own.
+# Files, their judge, and the options, including the judge's own.
 Asked = tuple[list[Path], type[Judge], argparse.Namespace]
 
 
 def asked_of_judge(words: list[str]) -> Asked | None:
-    """From what is typed behind `run`; None where no judge is named. Raises ExperimentError."""
+    """Parses the words after `run`; None if the files name no judge. Raises ExperimentError."""
     first = argparse.ArgumentParser(prog="tidemark-lab run", add_help=False)
     add_run_arguments(first, file_needed=False)
     asked, _ = first.parse_known_args([w for w in words if w not in ("-h", "--help")])
@@ -130,20 +130,20 @@ def asked_of_judge(words: list[str]) -> Asked | None:
 
 
 def options_of(judge: str) -> list[argparse.Action]:
-    """The options that it alone knows."""
+    """Returns the options that only this judge has."""
     parser = argparse.ArgumentParser(add_help=False)
     find(judge).add_options(parser)
     return parser._actions
 
 
 def run_judged(words: list[str]) -> int | None:
-    """`run` of what a judge judges, whose options only it knows; None where none does."""
+    """Runs files that name a judge, with the judge's own options; None if they name none."""
     asked = asked_of_judge(words)
     return None if asked is None else _judged(*asked)
 
 
 def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
-    """`one`: the file must be a single run (of each repetition)."""
+    """Runs a file's points. `one`: the file must be a single run (per repetition)."""
     progress = Progress()
     points = grid.points(load.read(file), str(file), _overrides(arguments), arguments.full)
     if one and len({p.digest for p in points if p.repetition == 0}) > 1:
@@ -198,7 +198,7 @@ def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace)
 def _cases(
     files: list[Path], judge: Judge, arguments: argparse.Namespace
 ) -> list[tuple[str, Point]]:
-    """Name and point of each that is asked for."""
+    """Returns name and point of each file."""
     found = []
     for path in files:
         document = judge.altered(load.read(path))
@@ -228,7 +228,7 @@ def _overrides(arguments: argparse.Namespace) -> JsonObject:
 
 
 def _judge_of(files: list[Path]) -> str | None:
-    """The judge that all of these files name; None where none does."""
+    """Returns the judge that all files name; None if none does."""
     named = {load.read(path).get("judge") for path in files}
     if len(named) > 1 or not named <= {None, *JUDGES}:
         said = ", ".join(sorted(str(n) for n in named))
@@ -237,7 +237,7 @@ def _judge_of(files: list[Path]) -> str | None:
 
 
 def find_files(named: Path) -> list[Path]:
-    """Of a set by its name or path, all in the order of their names; else the one file."""
+    """Returns the files of a set, given by name or path, sorted by name; otherwise the one file."""
     for folder in (FILES / named.name, named):
         if named.suffix != ".toml" and (files := sorted(folder.glob("*.toml"))):
             return files
@@ -245,7 +245,7 @@ def find_files(named: Path) -> list[Path]:
 
 
 def find_file(named: Path) -> Path:
-    """A path, or the name of an experiment that comes with the lab."""
+    """Returns a path, or the path of an experiment that comes with the lab."""
     if named.suffix == ".toml" or named.is_file():
         return named
     found = [p for p in FILES.rglob("*.toml") if p.stem == named.name]
@@ -263,8 +263,7 @@ def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
 
 
 def _tell(points: list[Point], back_end: BackEnd, out: Store, progress: Progress) -> None:
-    """The runs, and of a back end that does things elsewhere everything it does, as lines of
-    standard output."""
+    """Prints the runs to standard output, and for the back end `remote` every step of each."""
     for point in points:
         there = "there" if out.is_complete(point.run_id) else "to run"
         progress.say(f"{there:<7} {point.experiment.seconds:5.0f} s  {point.run_id}")
@@ -287,7 +286,7 @@ def table_from_arguments(arguments: argparse.Namespace) -> int:
 
 
 def compare_from_arguments(arguments: argparse.Namespace) -> int:
-    """1 where they differ by more than they may, as `diff` does."""
+    """Returns 1, like `diff`, if the two differ by more than allowed."""
     tables = [table.of_paths([p]) for p in (arguments.one, arguments.other)]
     pairs, alone = compare.pairs(*tables)
     for line in alone:

@@ -12,9 +12,9 @@ from .quantities import ETHERNET_BYTES, MTU, Fraction, Limit, Rate, Seconds, Str
 from .remote.model import RemoteLab
 from .traffic import NAME, Datagrams, Group, Persistent, Traffic, one_or_more
 
-# IPv4's smallest (RFC 791), and that of jumbo frames.
+# IPv4's smallest MTU (RFC 791), and that of jumbo frames.
 LEAST_MTU, MOST_MTU = 576, 9000
-# A datagram of 1200 bytes (RFC 9000 14) with its headers.
+# A datagram of 1200 bytes (RFC 9000 14) plus headers.
 QUIC_MTU = 1228
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
 JUDGES = ("demo", "steps", "sweep", "trial", "iterate")
@@ -280,17 +280,17 @@ class Experiment(Strict):
                 )
 
     def path_of(self, hosts: str) -> list[str]:
-        """The switches that these hosts' data pass."""
+        """Switches that data from these hosts pass."""
         names = [s.name for s in self.topology.switches]
         enters = next(h.switch for h in self.topology.hosts if h.name == hosts)
         return names if enters is None else names[names.index(enters) :]
 
     @property
     def managed(self) -> list[str]:
-        """The switches with queue management."""
+        """Switches with queue management."""
         return [s.name for s in self.topology.switches if s.aqm is not None]
 
     @property
     def seconds(self) -> float:
-        """Of a whole run."""
+        """Duration of a whole run."""
         return self.run.warmup + sum(p.settle + p.duration for p in self.phases)

@@ -32,7 +32,7 @@ CongestionControl = Literal[
 
 
 def one_or_more(value: Any) -> Any:
-    """A single text stands for a list of it alone."""
+    """Turns a single text into a list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -60,7 +60,7 @@ class Step(Strict):
     count: int = Field(ge=0, le=2000, description="flows from then on")
 
 
-# Of quinn, by the lab's names.
+# quinn's congestion controls, by the lab's names.
 QUIC_CONTROLS = ("cubic", "bbr", "newreno")
 
 
@@ -140,7 +140,7 @@ class Persistent(Senders):
 
     @property
     def kind(self) -> str:
-        """At the switch that limits it; elsewhere an `lbp` flow is `rbp`."""
+        """Class at the switch that limits the flows; at other switches `lbp` flows are `rbp`."""
         if self.window is not None:
             return "wl"
         return "rbp" if self.remote is not None else "lbp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the advice for some rounds: simulated, or on real TCP under a controller."""
+"""Follows the advice for some rounds, simulated or on real TCP under a controller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Iterate:
     seconds: float = 60.0
     warmup: float = 15.0
     rounds: int = 3
-    # None: as the file says.
+    # None: the file's seed.
     seed: int | None = None
     passive: bool = False
     keep_captures: bool = False
@@ -104,13 +104,13 @@ class Iterate:
         write_json(out / "iterate.json", {"traffics": documents})
         text = [table.summary(documents), *(table.markdown(d) for d in documents)]
         (out / "iterate.md").write_text("\n".join(text))
-        # Drawing takes a second to import.
+        # Imported late: the drawing library takes a second to import.
         from ..report.iterate import draw
 
         (out / "iterate.svg").write_text(draw(documents))
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """False where a traffic ended wrong."""
+        """Returns False if an experiment ended wrong."""
         for one in documents:
             progress.say(table.markdown(one))
         progress.say(table.summary(documents))

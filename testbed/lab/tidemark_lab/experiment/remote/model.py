@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, model_validator
 from ..quantities import Seconds, Strict
 from ..traffic import NAME
 
-# Neither an option of ssh nor several words.
+# Excludes options of ssh, and several words.
 DESTINATION = r"^[A-Za-z0-9_.][A-Za-z0-9_.@:%-]*$"
 HOST_PORT = r"^[A-Za-z0-9_.\[][A-Za-z0-9_.:\[\]-]*:[0-9]{1,5}$"
 SSH_OPTION = r"^[A-Za-z]+=\S.*$"
