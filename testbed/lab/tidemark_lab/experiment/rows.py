@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes rows from measurements, one per phase and switch. The same for every back end."""
+"""Makes rows from measurements, one per phase and switch. Shared by all back ends."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Check:
     """A value or statement printed in the paper, compared with ours. `low` and `high` are the
     tolerance: a constant of the drawing code, fixed before any run."""
 
-    # The same text in every repetition.
+    # Identical in every repetition.
     what: str
     paper: str
     ours: float | None
