@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The top of the repository.
+/// Returns the top directory of the repository.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()
