@@ -110,7 +110,7 @@ def test_what_it_cannot_do_here_is_said(debian: Path):
         (("run", "first", "--back-end", "ns3"), "TIDEMARK_NS3"),
         (("run", "first"), "mount /proc"),
         (("doctor",), "the lab needs root"),
-        (("paper", "utb", "--quick", "--docs"), "in a clone of the repository only"),
+        (("paper", "utb", "--quick", "--docs"), "only in a clone of the repository"),
         (("run", "nonsense"), "`list` names them"),
     ):
         done = lab(debian, *words)

@@ -151,7 +151,7 @@ def test_no_judge_takes_a_file_with_it(tmp_path, capsys):
     (point,) = grid.points(document(topology__switches__0__aqm="codel"), "x")
     judged = execute.Judged(Trial(), [("x", point)], Embedded(), tmp_path, Paths.find(), one=True)
     assert execute.judge(judged, Progress()) == 2
-    assert "x: aqm: judges go by the controller" in capsys.readouterr().err
+    assert "x: aqm: judges rely on the controller" in capsys.readouterr().err
 
 
 def test_a_row_names_the_law_and_has_no_advice(tmp_path, binary):

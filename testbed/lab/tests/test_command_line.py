@@ -24,7 +24,7 @@ def test_the_manual_has_the_options_of_every_judge():
     (commands,) = (a for a in manual()._actions if a.dest == "command")
     shown = commands.choices["run"].format_help()
     for judge, option in (("demo", "--ecn"), ("steps", "--flows"), ("trial", "--rules")):
-        own = shown.split(f"where the judge is {judge}:")[1].split("\n\n")[0]
+        own = shown.split(f"options of the judge {judge}:")[1].split("\n\n")[0]
         assert f"\n  {option}" in own, own
 
 

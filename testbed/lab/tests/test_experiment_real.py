@@ -201,6 +201,6 @@ def test_a_killed_sweep_goes_on_and_leaves_nothing(tmp_path, binary):
     assert len(left) == 1 and set(left[0].namespaces) <= netns.names()
     done = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 of 2 runs are there already" in done.stderr
+    assert "1 of 2 runs exist already" in done.stderr
     assert len(store.find([root])) == 2 and not list(root.glob(".part-*"))
     assert not set(left[0].namespaces) & netns.names()

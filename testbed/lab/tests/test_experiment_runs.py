@@ -111,7 +111,7 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
     process = sweep(jobs)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
-    assert "runs are there already" in said
+    assert "runs exist already" in said
     complete = store.find([root])
     assert len(complete) == 24 and not list(root.glob(".part-*"))
     # Only incomplete runs started again: at most those running at each kill.
@@ -119,7 +119,7 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
     assert table.of_runs(complete).num_rows == 24
     process = sweep(jobs)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 0 and "24 of 24 runs are there already" in said
+    assert process.returncode == 0 and "24 of 24 runs exist already" in said
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

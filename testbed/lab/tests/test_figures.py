@@ -175,7 +175,7 @@ def test_what_cannot_be_drawn_is_told_and_keeps_no_other_from_it(tmp_path, capsy
     said = capsys.readouterr()
     assert "no capture here" in said.err and "b/figures/report.html" in said.out
     assert main(["figures", str(tmp_path / "nowhere")]) == 1
-    assert "is no directory of runs" in capsys.readouterr().err
+    assert "is not a directory of runs" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main(["figures", str(tmp_path / "empty")]) == 1
     assert "no runs in" in capsys.readouterr().err

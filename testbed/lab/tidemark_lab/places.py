@@ -29,7 +29,7 @@ def programs() -> Path:
 def in_clone(path: str) -> Path:
     """Returns the path of a file that only a clone has."""
     if REPOSITORY is None:
-        raise LabError(f"{path} is in a clone of the repository only: run it there")
+        raise LabError(f"{path} is only in a clone of the repository: run it there")
     return REPOSITORY / path
 
 

@@ -158,7 +158,7 @@ def check_ports(ports: Ports) -> None:
         raise PreflightError(f"ports {numbers} are not distinct", "choose different ones")
     for option, number in ports.by_option().items():
         if not 0 < number < 65536:
-            raise PreflightError(f"{option} {number} is no port", "choose one of 1 to 65535")
+            raise PreflightError(f"{option} {number} is not a port", "choose one of 1 to 65535")
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             # Like servers do: a former run's connections in TIME_WAIT do not matter.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

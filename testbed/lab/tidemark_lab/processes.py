@@ -49,7 +49,7 @@ def run_within(argv: list[str], most_cpu_s: float) -> subprocess.CompletedProces
 
     done = subprocess.run(argv, capture_output=True, text=True, check=False, preexec_fn=in_child)
     if done.returncode == -signal.SIGXCPU:
-        raise LabError(f"not at its end after {soft_s} s of CPU time")
+        raise LabError(f"did not end within {soft_s} s of CPU time")
     return done
 
 

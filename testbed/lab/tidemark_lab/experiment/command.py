@@ -32,44 +32,44 @@ def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True)
         "file",
         type=Path,
         nargs=None if file_needed else "?",
-        help="EXPERIMENT.toml, or the name of one of `list`, or of a set of them; with --help: "
-        "what its judge can be told",
+        help="EXPERIMENT.toml, or the name from `list` of an experiment or a set; with --help: "
+        "options of its judge",
     )
     _add_common(parser)
-    parser.add_argument("--again", action="store_true", help="also what is there already")
-    judged = parser.add_argument_group("where a judge says what the rows come to")
-    judged.add_argument("--judge", choices=JUDGES, help="another than the file says")
+    parser.add_argument("--again", action="store_true", help="repeat runs that exist already")
+    judged = parser.add_argument_group("options of files with a judge")
+    judged.add_argument("--judge", choices=JUDGES, help="judge in place of the file's")
     judged.add_argument(
-        "--only", type=names, metavar="NAME,...", help="these of a set of experiments"
+        "--only", type=names, metavar="NAME,...", help="only these experiments of a set"
     )
-    judged.add_argument("--list", action="store_true", help="those of the set, nothing is run")
+    judged.add_argument("--list", action="store_true", help="list the set, run nothing")
     judged.add_argument(
-        "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another lab to end"
     )
 
 
 def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or the name of one of `list`")
+    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or a name from `list`")
     _add_common(parser)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="directory for the runs")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="PATH=VALUE",
         dest="overrides",
-        help="another value for a parameter, e.g. traffic.persistent.long.count=4",
+        help="set a parameter, e.g. traffic.persistent.long.count=4",
     )
-    parser.add_argument("--back-end", choices=BACK_ENDS, help="another than the file says")
-    parser.add_argument("--full", action="store_true", help="the long form that the file describes")
-    parser.add_argument("--no-captures", action="store_true", help="keep the rows alone")
+    parser.add_argument("--back-end", choices=BACK_ENDS, help="back end in place of the file's")
+    parser.add_argument("--full", action="store_true", help="run the file's long form")
+    parser.add_argument("--no-captures", action="store_true", help="keep only the rows")
     parser.add_argument(
         "--jobs", type=positive, default=1, help="runs at a time (ns3); default: one"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    parser.add_argument("--dry-run", action="store_true", help="print the runs, run nothing")
     Ports.add_options(parser)
 
 
@@ -91,7 +91,7 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("one", type=Path, help="a run, its capture, or a directory of runs")
-    parser.add_argument("other", type=Path, help="the same")
+    parser.add_argument("other", type=Path, help="the other one")
 
 
 def sweep_from_arguments(arguments: argparse.Namespace) -> int:
@@ -169,7 +169,7 @@ def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
 def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace) -> int:
     progress = Progress()
     if arguments.jobs > 1 or arguments.again:
-        raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
+        raise ExperimentError("--jobs and --again need runs without a judge: take `sweep`")
     judge = kind.of(arguments)
     cases = _cases(files, judge, arguments)
     if arguments.list:

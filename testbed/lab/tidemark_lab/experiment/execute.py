@@ -110,7 +110,7 @@ def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) ->
 def _judge(judged: Judged, progress: Progress) -> int:
     if judged.back_end.name not in judged.judge.BACK_ENDS:
         raise ExperimentError(
-            f"{judged.back_end.name}: this judge has {' and '.join(judged.judge.BACK_ENDS)}: "
+            f"{judged.back_end.name}: this judge needs {' or '.join(judged.judge.BACK_ENDS)}: "
             "choose with --back-end"
         )
     out: Path | None = None
@@ -121,7 +121,7 @@ def _judge(judged: Judged, progress: Progress) -> int:
             refuse([point], judged.back_end)
             if point.experiment.managed:
                 raise ExperimentError(
-                    f"{point.experiment.name}: aqm: judges go by the controller, which does not "
+                    f"{point.experiment.name}: aqm: judges rely on the controller, which does not "
                     "know of it: take `sweep`, or --aqm of a trial"
                 )
         except ExperimentError as error:
@@ -192,7 +192,7 @@ def _run(sweep: Sweep, progress: Progress) -> int:
     todo = [p for p in sweep.points if not sweep.store.is_complete(p.run_id)]
     done = len(sweep.points) - len(todo)
     if done:
-        progress.say(f"{done} of {len(sweep.points)} runs are there already")
+        progress.say(f"{done} of {len(sweep.points)} runs exist already")
     failed = (_at_once if sweep.back_end.several else _in_turn)(sweep, todo, done, progress)
     progress.say(f"runs: {sweep.store.root}")
     if failed:
@@ -304,7 +304,7 @@ def make(
     elif isinstance(back_end, Embedded):
         measured = back_end.run(plan, run_dir, progress, conduct)
     else:
-        raise ExperimentError(f"{back_end.name}: has no controller at hand: take embedded")
+        raise ExperimentError(f"{back_end.name}: runs no controller: take embedded")
     record["phases"] = [_phase(p) for p in measured]
     program = paths.binary("tidemark-controller")
     record["rows"] = [

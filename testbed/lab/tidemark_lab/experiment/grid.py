@@ -102,7 +102,7 @@ def points(
         raise ExperimentError(f"{where}: {len(found)} runs: at most 5000")
     ids = [p.run_id for p in found]
     if len(set(ids)) != len(ids):
-        raise ExperimentError(f"{where}: grid: a value stands twice in one list")
+        raise ExperimentError(f"{where}: grid: a list has a value twice")
     return sorted(found, key=lambda p: p.repetition)
 
 
@@ -125,7 +125,7 @@ def put(document: JsonObject, path: str, value: Any, where: str = "--set") -> No
     name or as `[0]`. Adds missing keys and tables to the table that exists."""
     steps = [m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(path)]
     if not steps:
-        raise ExperimentError(f'{where}: "{path}" is no path of a parameter')
+        raise ExperimentError(f'{where}: "{path}" is not the path of a parameter')
     here: Any = document
     for number, step in enumerate(steps[:-1]):
         done = ".".join(map(str, steps[: number + 1]))
@@ -136,7 +136,7 @@ def put(document: JsonObject, path: str, value: Any, where: str = "--set") -> No
     if isinstance(here, dict) and isinstance(steps[-1], str):
         here[steps[-1]] = value
         return
-    raise ExperimentError(f'{where}: "{path}": {steps[-1]} is no key of a table')
+    raise ExperimentError(f'{where}: "{path}": {steps[-1]} is not a key of a table')
 
 
 def _inside(here: Any, step: int | str, problem: str) -> Any:

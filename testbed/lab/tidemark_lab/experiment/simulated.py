@@ -65,7 +65,7 @@ class Ns3(BackEnd):
         try:
             ns3.program()
         except ns3.Ns3Missing as error:
-            raise PreflightError(f"ns-3 is not there: {error}", "or take embedded") from error
+            raise PreflightError(f"ns-3 is missing: {error}", "or take embedded") from error
         check_programs(self.paths, PROGRAMS)
         out.mkdir(parents=True, exist_ok=True)
         return []

@@ -22,7 +22,7 @@ class Fixed(Strict):
     """Equal sizes."""
 
     distribution: Literal["fixed"]
-    size: Size = Field(description="of each transfer")
+    size: Size = Field(description="size of each transfer")
 
 
 class Exponential(Strict):

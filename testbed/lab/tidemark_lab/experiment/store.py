@@ -106,7 +106,7 @@ def find(paths: list[Path]) -> list[Path]:
     found: set[Path] = set()
     for path in paths:
         if not path.is_dir():
-            raise LabError(f"{path}: is no directory of runs")
+            raise LabError(f"{path}: is not a directory of runs")
         found |= _at(path)
     return sorted(found)
 

@@ -63,7 +63,7 @@ def is_source(path: Path) -> bool:
 def find(path: Path) -> list[Path]:
     """Returns the drawable directories at and below `path`: runs, and captures outside runs."""
     if not path.is_dir():
-        raise LabError(f"{path}: is no directory of runs")
+        raise LabError(f"{path}: is not a directory of runs")
     if is_source(path):
         return [path]
     found: list[Path] = []

@@ -38,14 +38,14 @@ class Iterate:
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--seconds", type=float, default=cls.seconds, help="of each round, measured"
+            "--seconds", type=float, default=cls.seconds, help="measured time of each round"
         )
         parser.add_argument(
-            "--warmup", type=float, default=cls.warmup, metavar="SECONDS", help="not measured"
+            "--warmup", type=float, default=cls.warmup, metavar="SECONDS", help="unmeasured start"
         )
-        parser.add_argument("--rounds", type=int, default=cls.rounds, help="that follow the advice")
-        parser.add_argument("--seed", type=int, help="of simulations; default: as the file says")
-        parser.add_argument("--passive", action="store_true", help="without the senders' windows")
+        parser.add_argument("--rounds", type=int, default=cls.rounds, help="rounds of advice")
+        parser.add_argument("--seed", type=int, help="seed of simulations; default: the file's")
+        parser.add_argument("--passive", action="store_true", help="ignore the senders' windows")
         parser.add_argument(
             "--keep",
             dest="keep_captures",

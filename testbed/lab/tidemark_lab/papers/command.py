@@ -85,23 +85,23 @@ ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="which; all: one by one")
+    parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="paper; all: one by one")
     parser.add_argument("--quick", action="store_true", help="one short run of each setting")
-    parser.add_argument("--report", action="store_true", help="from runs that are there, no others")
-    parser.add_argument("--docs", action="store_true", help="write docs/papers/NAME.md too")
+    parser.add_argument("--report", action="store_true", help="use only existing runs")
+    parser.add_argument("--docs", action="store_true", help="also write docs/papers/NAME.md")
     parser.add_argument(
         "--jobs",
         type=positive,
-        help="runs at a time; default: one a processor, of real TCP one",
+        help="runs at a time; default: one per processor, one on real TCP",
     )
     parser.add_argument(
         "--back-end",
         choices=("ns3", "embedded"),
         default="ns3",
-        help="simulated, or real TCP through the switch (needs root; what it cannot run is left "
-        "out and named)",
+        help="simulated, or real TCP through the switch (needs root; leaves out and names runs "
+        "that it cannot do)",
     )
-    parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="where it goes")
+    parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="output directory")
     Ports.add_options(parser)
 
 
@@ -197,7 +197,7 @@ def _paper(name: str, study: Study, made: Made) -> int:
     try:
         figures = _figures(paper, study)
         if not figures:
-            progress.say(f"paper: no runs of it are in {study.root}")
+            progress.say(f"paper: it has no runs in {study.root}")
             return EXIT_FAILED
         title = f"{paper.title}: paper and ours"
         about = f"{SUBSTRATES[study.suffix][1]}. {_about(paper, study)}"

@@ -48,7 +48,7 @@ class Steps(Judge):
             type=lambda text: tuple(int(n) for n in text.split(",")),
             help="N_b of each step, like 4,40,8; default: the file's",
         )
-        parser.add_argument("--seconds", type=float, help="of each step; default: the file's")
+        parser.add_argument("--seconds", type=float, help="time of each step; default: the file's")
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Steps:

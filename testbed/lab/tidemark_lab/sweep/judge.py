@@ -30,7 +30,7 @@ class Sweep(Judge):
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--seconds", type=float, help="of each limit; default: as the files say"
+            "--seconds", type=float, help="measured at each limit; default: the files'"
         )
 
     @classmethod

@@ -43,17 +43,17 @@ class Trial(Judge):
             type=lambda text: tuple(text.split(",")),
             default=(),
             metavar="ID,...",
-            help="these alone, by the ids of the controller's rules; advice is one; default: all",
+            help="only these rules, by the controller's ids; advice is one; default: all",
         )
         parser.add_argument(
-            "--most", type=float, metavar="SECONDS", help="that a limit is held; default: 40"
+            "--most", type=float, metavar="SECONDS", help="most time to hold a limit; default: 40"
         )
         parser.add_argument(
             "--aqm",
             action="append",
             metavar="LAW",
-            help="queue management to rank with the limits, as in EXPERIMENT.toml, repeated; "
-            f"none: limits alone; default: {', '.join(managed.DEFAULTS)}",
+            help="queue management to rank with the limits, as in EXPERIMENT.toml, repeatable; "
+            f"none: only limits; default: {', '.join(managed.DEFAULTS)}",
         )
 
     @classmethod

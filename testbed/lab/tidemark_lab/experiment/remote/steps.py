@@ -63,7 +63,7 @@ def look(
     def do(run: Run) -> None:
         lines = run.session.call(host, argv).splitlines()
         if len(lines) != 3:
-            raise LabError(f"{host}: is no Linux host: it says {lines}")
+            raise LabError(f"{host}: is not a Linux host: it says {lines}")
         kernel, controls, has_ecn = lines
         run.hosts[host] = {"kernel": kernel, "tcp_ecn": has_ecn}
         if missing := [c for c in congestion_controls if c not in controls.split()]:
