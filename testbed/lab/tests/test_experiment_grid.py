@@ -51,7 +51,7 @@ def test_more_repetitions_keep_those_that_are_there():
         ("topology.switches.[4].rate", "there is no topology.switches.4"),
         ("traffic.persistent.long.cnt", "there is no such key"),
         ("traffic.persistent", "persistent"),
-        ("", "is no path"),
+        ("", "is not the path"),
     ],
 )
 def test_paths_that_lead_nowhere_are_refused(path, words):
@@ -63,7 +63,7 @@ def test_paths_that_lead_nowhere_are_refused(path, words):
 def test_a_bad_value_says_at_which_point():
     with pytest.raises(ExperimentError, match=r"with phases\.one\.limit = 7"):
         points(document(grid={"phases.one.limit": ["1bdp", 7]}))
-    with pytest.raises(ExperimentError, match="stands twice"):
+    with pytest.raises(ExperimentError, match="has a value twice"):
         points(document(grid={"phases.one.limit": ["1bdp", "1bdp"]}))
     with pytest.raises(ExperimentError, match="has no values"):
         points(document(grid={"phases.one.limit": []}))

@@ -295,7 +295,7 @@ def test_few_drops_have_no_rate_to_compare(tmp_path):
 def test_a_directory_without_runs_is_an_error(tmp_path):
     with pytest.raises(LabError, match=f"{tmp_path}: no complete run is there: no run.json"):
         table.of_paths([tmp_path])
-    with pytest.raises(LabError, match="is no directory"):
+    with pytest.raises(LabError, match="is not a directory"):
         store.find([tmp_path / "gone"])
 
 
