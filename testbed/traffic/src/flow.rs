@@ -121,7 +121,7 @@ async fn drive(
         Ok(End::Stopped) => {
             if state.srtt_us == 0 {
                 truth.error = Some(format!(
-                    "{} to {}: not connected when it was to stop",
+                    "{} to {}: not connected before its stop",
                     truth.source, flow.destination
                 ));
             }

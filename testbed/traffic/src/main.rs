@@ -82,7 +82,7 @@ fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(parent) = parent.filter(|p| !p.is_dir()) {
             return Err(anyhow!(
-                "--truth: no directory {}; make it",
+                "--truth: no directory {}; create it",
                 parent.display()
             ));
         }

@@ -80,7 +80,7 @@ impl Source {
         let opened = netns::within(spec.netns.as_deref(), || {
             socket::datagrams(spec.source, Some(spec.destination))
         });
-        let gaps = Gaps::new(spec, seed, index).ok_or_else(|| "rate_bps is no rate".to_owned());
+        let gaps = Gaps::new(spec, seed, index).ok_or_else(|| "rate_bps is not a rate".to_owned());
         match opened.and_then(|socket| Ok((socket?, gaps?))) {
             Ok((socket, gaps)) => {
                 if let Ok(Some(local)) = socket.local_addr().map(|a| a.as_socket()) {

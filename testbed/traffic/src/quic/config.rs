@@ -39,7 +39,7 @@ const PROTOCOL: &[u8] = b"tidemark-traffic";
 /// Returns the kernel's source address on the path to `destination`, and the UDP payload of a full
 /// packet there. Call it in the flow's namespace.
 fn way(source: SocketAddr, destination: SocketAddr) -> Result<(IpAddr, u16), String> {
-    let failed = |e: std::io::Error| format!("the way from {source} to {destination}: {e}");
+    let failed = |e: std::io::Error| format!("the path from {source} to {destination}: {e}");
     let probe = UdpSocket::bind((source.ip(), 0)).map_err(failed)?;
     probe.connect(destination).map_err(failed)?;
     let from = probe.local_addr().map_err(failed)?.ip();
@@ -50,7 +50,7 @@ fn way(source: SocketAddr, destination: SocketAddr) -> Result<(IpAddr, u16), Str
     let room = u16::try_from(mtu).unwrap_or(u16::MAX);
     match room.saturating_sub(IPV4_UDP_HEADER_BYTES) {
         room if room < LEAST_DATAGRAM_BYTES => Err(format!(
-            "QUIC needs an MTU of {} (RFC 9000 14), the way to {destination} has {mtu}",
+            "QUIC needs an MTU of {} (RFC 9000 14), the path to {destination} has {mtu}",
             LEAST_DATAGRAM_BYTES + IPV4_UDP_HEADER_BYTES
         )),
         room => Ok((from, room.min(MOST_DATAGRAM_BYTES))),

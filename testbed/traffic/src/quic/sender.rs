@@ -68,7 +68,7 @@ pub(crate) async fn run(
             let answer = timeout(ANSWER_TIMEOUT, answered(&mut answer)).await;
             state.bytes_delivered = answer.ok().and_then(Result::ok);
             if state.bytes_delivered.is_none() {
-                failed(truth, "the receiver did not say what arrived".to_owned());
+                failed(truth, "the receiver did not report what arrived".to_owned());
             }
         }
         Err(error) => failed(truth, error),
@@ -79,7 +79,7 @@ pub(crate) async fn run(
     tokio::task::yield_now().await;
 }
 
-const STOPPED_BEFORE: &str = "not connected when it was to stop";
+const STOPPED_BEFORE: &str = "not connected before its stop";
 
 fn failed(truth: &mut FlowTruth, error: String) {
     truth.error = Some(format!(

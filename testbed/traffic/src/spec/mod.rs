@@ -284,7 +284,7 @@ impl Spec {
             require(
                 listener.transport == Transport::Tcp || of_tcp,
                 field,
-                "tcp alone has receive_buffer_bytes and congestion_control",
+                "only tcp has receive_buffer_bytes and congestion_control",
             )?;
         }
         for flow in &self.flows {
@@ -319,7 +319,7 @@ impl Spec {
                 "must be above 0",
             )?;
             let carries = source.packet_bytes > source.header_bytes();
-            let problem = "must be above that of the IP and UDP headers: 28, of IPv6 48";
+            let problem = "must be above the IP and UDP headers: 28, for IPv6 48";
             require(carries, || at("packet_bytes"), problem)?;
         }
         Ok(())
@@ -394,13 +394,13 @@ fn check_control(
     transport: Transport,
     name: Option<&str>,
 ) -> Result<(), Problem> {
-    let problem = "udp is a listener's; its senders are `datagrams`";
+    let problem = "udp is only for listeners; its senders are `datagrams`";
     require(transport != Transport::Udp, || at("transport"), problem)?;
     let known = name.is_none_or(|n| quic::CONGESTION_CONTROLS.contains(&n));
     require(
         transport == Transport::Tcp || known,
         || at("congestion_control"),
-        "of quic is cubic, bbr or newreno",
+        "for quic must be cubic, bbr or newreno",
     )
 }
 
