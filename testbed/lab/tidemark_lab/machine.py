@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of all CPU time. Above it, the switch is late and the bottleneck slower than its rate.
+# Fraction of all CPU time; above it, the switch is late and the bottleneck slower than its rate.
 MOST_STOLEN_FRACTION = 0.02
 
 

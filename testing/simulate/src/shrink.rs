@@ -9,10 +9,10 @@ use anyhow::Result;
 /// Largest number of runs spent on a finding.
 const MOST_RUNS: usize = 60;
 
-/// Shrinks a plan that breaks an invariant; returns it with the runs it took.
+/// Shrinks a plan that breaks an invariant; returns it and the number of runs it took.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
     let mut best = plan.clone();
     let mut runs = 0;

@@ -154,7 +154,7 @@ impl Stores {
             return;
         }
         let now = Duration::from_nanos(now_ns.saturating_sub(self.started_ns));
-        // The writer runs nowhere else and reports no error here: it counts failures.
+        // Nobody waits for this writer, so it counts errors instead of returning them.
         let _ = self.capture_steps.step(now);
         self.clickhouse_steps.write(now);
         self.note_spooled();

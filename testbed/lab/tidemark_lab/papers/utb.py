@@ -98,9 +98,9 @@ PART_S = 10 * ROUND_TRIP_S
 
 
 def _drain(p: Packets, bdp: float, algorithm: str) -> float:
-    """Of a BDP: from the fullest to the emptiest queue. Of BBR that of a cycle of its gains (eight
-    round trips), the median while it probes for bandwidth: it fills the queue for seconds after
-    each probe of the round trip."""
+    """Part of a BDP from the fullest to the emptiest queue. For BBR, the median over cycles of its
+    gains (eight round trips) in which it probes for bandwidth, because it fills the queue for
+    seconds after each probe of the round trip."""
     if algorithm != "bbr":
         return _depth(p.queue) / bdp
     part = (p.time_s / PART_S).astype(int)

@@ -28,7 +28,7 @@ class Candidate:
 def of_rules(
     rules: Iterable[JsonObject], advice: JsonObject | None, least_bytes: int, most_bytes: int
 ) -> list[Candidate]:
-    """From the controller's `Rule`s and its advice, in ascending order.
+    """Makes candidates of the controller's `Rule`s and its advice, in ascending order.
 
     Leaves out rules without a number. A limit outside the range is tried at the range's end, which
     is what a controller would set.

@@ -95,7 +95,7 @@ impl Checks {
         self.tally.reports += s.reports;
         self.tally.lost += s.reports_lost;
         self.tally.refused += refused(&s);
-        // The next start numbers the flows anew.
+        // The next start numbers the flows from the start.
         self.flows.clear();
         if !properly {
             return;

@@ -96,7 +96,7 @@ class PlanSession:
         argv += ["--grpc", f"127.0.0.1:{grpc_port}"]
         for port in port_arguments:
             argv += ["--port", port]
-        # Delays of the lab's clockwork appear to every flow as network delay.
+        # If a switch runs late, every flow sees that as delay.
         child = self.supervisor.start(name, argv, real_time=True)
         self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
@@ -178,8 +178,8 @@ class PlanSession:
         return self.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
 
     def finish(self) -> None:
-        """Ends the programs in an order that loses nothing: first the traffic, and no program
-        before its readers are done. Each must exit successfully."""
+        """Ends the programs in an order that loses nothing: the traffic first, and the collector
+        before the switches whose reports it reads. Each must exit successfully."""
         for k in self.layout.switches:
             if self.layout.program(k) is not None:
                 port = configs.grpc_port(self.ports, k)
