@@ -7,16 +7,16 @@
 -- docs/how-to/clickhouse.md describes every table; cluster.sql is the variant for many
 -- servers. Columns of captures and of limit_changes come from contract/columns.toml.
 --
--- Besides the columns of a capture, every row has
+-- In addition to the columns of a capture, every row has
 --   capture              the collector's start, or the imported capture
 --   batch                `order` of the first row that was inserted with it
 --   stored_on            day of the insertion: partitions and their lifetime
 --   unix_minus_node_ns   puts the node's clock on the time of day
 -- All rows of a batch have the same stored_on, so that an insert makes one part
--- and is done or not done as a whole.
+-- and is atomic.
 --
--- Apply it again after an upgrade: what tables of an earlier version lack is added
--- (ALTER), rollups and views get today's queries, and rows stay.
+-- Apply it again after an upgrade: tables of an earlier version get their missing
+-- columns (ALTER), rollups and views get the current queries, and rows are kept.
 
 CREATE TABLE IF NOT EXISTS postcards
 (
@@ -70,7 +70,7 @@ ORDER BY (node_id, egress_port, toInt64(ifNull(egress_ns, ifNull(ingress_ns, 0))
 TTL stored_on + INTERVAL 30 DAY DELETE
 SETTINGS allow_nullable_key = 1, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
--- Rows stored before the column was are read as reports of the node's own.
+-- Rows stored before the column existed are read as the node's own reports.
 ALTER TABLE postcards ADD COLUMN IF NOT EXISTS from_stack Bool CODEC(ZSTD(3)) AFTER dropped;
 
 CREATE TABLE IF NOT EXISTS tcp_probe
@@ -150,10 +150,10 @@ ORDER BY (kind, capture, order)
 TTL stored_on + INTERVAL 90 DAY DELETE
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 
--- Rollups. Their keys hold the batch, so that rows of a batch inserted again
--- replace themselves; queries add over batches (FINAL, see the views below).
--- `drops` is null where no report of the node's own tells them: a dropped packet
--- reaches no sink with the metadata that it carries.
+-- Rollups. Their keys include the batch, so that a batch inserted again replaces
+-- its own rows; queries sum over batches (FINAL, see the views below).
+-- `drops` is null if the node sends no reports of its own: a dropped packet's
+-- metadata reaches no sink.
 
 CREATE TABLE IF NOT EXISTS queue_1ms
 (
@@ -383,8 +383,8 @@ GROUP BY node_id, egress_port, queue, flow_id, time, capture, batch, stored_on;
 -- <end generated: query of flow_1s_mv>
 
 -- The controller's audit log: every change of a limit, wanted or made. A record
--- sent twice is one row (read it as `changes`). Limits are what acts first: of
--- mark_ce the threshold; `record` has the limit above it.
+-- sent twice is one row (read it as `changes`). Limit columns have the bound that
+-- acts first: for mark_ce the threshold; `record` has the limit above it.
 
 CREATE TABLE IF NOT EXISTS limit_changes
 (
@@ -421,7 +421,7 @@ ORDER BY (node_id, egress_port, unix_ms, controller, record_id);
 
 ALTER TABLE limit_changes ADD COLUMN IF NOT EXISTS queue UInt32 CODEC(ZSTD(3)) AFTER egress_port;
 
--- Views for dashboards: rollups with batches added up.
+-- Views for dashboards: rollups summed over batches.
 
 CREATE OR REPLACE VIEW queue_ms AS
 SELECT

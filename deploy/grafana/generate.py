@@ -28,7 +28,7 @@ def text(name: str) -> str:
 
 
 def given(value: object) -> object:
-    """Without what is null: Grafana fills in its own."""
+    """Removes null values: Grafana uses its own defaults."""
     if isinstance(value, dict):
         return {k: given(v) for k, v in value.items() if v is not None}
     return [given(v) for v in value] if isinstance(value, list) else value

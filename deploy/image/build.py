@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the image of Containerfile from the newest packages, and writes it as an OCI archive.
+"""Builds Containerfile's image from the newest packages, and writes it as an OCI archive.
 
     build.py --packages target/packages --out target/image --base docker.io/library/debian:12-slim
 
@@ -38,7 +38,7 @@ def newest(packages: Path) -> list[Path]:
 
 
 class Buildah:
-    """buildah with a store of its own, where one is given."""
+    """Runs buildah, with a separate store if one is given."""
 
     def __init__(self, store: Path | None, epoch: str) -> None:
         self.epoch = epoch
@@ -52,7 +52,7 @@ class Buildah:
         return out_of("buildah", *self.options, *words)
 
     def base_from(self, directory: Path) -> str:
-        """An image of a root file system."""
+        """Makes an image from a root file system."""
         name = "localhost/tidemark-base"
         container = self("from", "scratch")
         self("copy", "--quiet", container, directory, "/")

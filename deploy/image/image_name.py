@@ -9,5 +9,5 @@ NAME = "tidemark"
 
 
 def tag_of(version: str) -> str:
-    """Of a Debian version: a tag has no `+`, `~` or `:`, which may stand there."""
+    """Returns the tag for a Debian version, which may contain `+`, `~` or `:`; a tag must not."""
     return re.sub(r"[^A-Za-z0-9_.-]", "-", version)

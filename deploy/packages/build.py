@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the Debian packages of layout.py from programs that are built already.
+"""Builds the Debian packages of layout.py from programs that are already built.
 
     build.py --programs target/release --manuals target/manuals --out target/packages
 
-Equal programs and one commit give equal bytes: times are the commit's, owners are root,
-names are sorted. `make packages` does all of it.
+Equal programs and one commit give equal bytes: times are the commit's, owners are root, names are
+sorted. `make packages` does everything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def out_of(*command: object, **more: object) -> str:
-    """Standard output of a command; its error ends the build."""
+    """Returns a command's standard output; its failure ends the build."""
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
     if done.returncode:
         sys.exit(f"build.py: {' '.join(map(str, command))}: {done.stderr.strip()}")
@@ -36,7 +36,7 @@ def out_of(*command: object, **more: object) -> str:
 
 
 def version() -> str:
-    """That of the workspace, with the commit: 0.1.0+git20261122.5f6aaab."""
+    """Returns the workspace's version with the commit: 0.1.0+git20261122.5f6aaab."""
     package = out_of("cargo", "pkgid", "--package", "tidemark-collector", cwd=REPOSITORY)
     release = package.rpartition("#")[2].rpartition("@")[2]
     git = ["git", "-C", REPOSITORY]
@@ -58,14 +58,14 @@ def packed(text: bytes, to: Path) -> None:
 
 
 def tree(source: str, to: Path) -> None:
-    """A directory of the repository: what git has of it."""
+    """Copies a directory of the repository: only the files that git tracks."""
     listed = out_of("git", "-C", REPOSITORY, "ls-files", "--", source).splitlines()
     for name in listed:
         put(REPOSITORY / name, to / Path(name).relative_to(source))
 
 
 def c_library(programs: list[Path]) -> str:
-    """Dependencies on libc6 and libgcc: the highest version of a symbol."""
+    """Returns dependencies on libc6 and libgcc, by the highest symbol version."""
     needs = ""
     for program in programs:
         needs += out_of("objdump", "-T", program)
@@ -78,7 +78,7 @@ def c_library(programs: list[Path]) -> str:
 
 
 def scripts(package: Package, root: Path) -> None:
-    """Users before files are used; units are known to systemd, not started."""
+    """Makes users before files need them, and units known to systemd but not started."""
     after, before = [], []
     if package.users:
         users = f"{package.name}.conf"
@@ -90,7 +90,7 @@ def scripts(package: Package, root: Path) -> None:
         before.append('if [ "$1" = remove ] && [ -d /run/systemd/system ]; then')
         before.append(f"\tsystemctl stop {units} || :\nfi")
     if package.libraries:
-        # As root, once; a user could not keep what Python compiles.
+        # Compiled by root, once; users could not save what Python compiles.
         after.append(f"py3compile -p {package.name} /{package.libraries[1]}")
         before.append(f"py3clean -p {package.name}")
     if after:
@@ -103,7 +103,7 @@ def scripts(package: Package, root: Path) -> None:
 
 
 def manual(name: str, manuals: Path, root: Path) -> None:
-    """The command's manual pages, its subcommands' too, and its completions."""
+    """Adds the manual pages of a command and its subcommands, and its completions."""
     page = manuals / f"man/{name}.1"
     if not page.is_file():
         sys.exit(f"build.py: {name} has no manual page {page}")
@@ -118,7 +118,7 @@ def manual(name: str, manuals: Path, root: Path) -> None:
 
 
 def stage(package: Package, args: argparse.Namespace, release: str, root: Path) -> None:
-    """The package's tree below `root`."""
+    """Builds the package's tree below `root`."""
     programs, manuals, wheels = args.programs, args.manuals, args.wheels
     (root / "DEBIAN").mkdir(parents=True)
     binaries = []
@@ -184,7 +184,7 @@ def control(package: Package, binaries: list[Path], release: str, root: Path) ->
 
 
 def architecture(package: Package) -> str:
-    """Compiled programs and libraries are for one."""
+    """Returns the architecture; `all` without compiled programs and libraries."""
     compiled = package.programs or package.libraries
     return out_of("dpkg", "--print-architecture") if compiled else "all"
 

@@ -11,37 +11,37 @@ MAINTAINER = "The Tidemark developers <tidemark@localhost>"
 
 @dataclass(frozen=True)
 class Package:
-    """One binary package. Paths on the left are in the repository, on the right in the package."""
+    """A binary package. Paths on the left are in the repository, on the right in the package."""
 
     name: str
     summary: str
     description: str
-    # Programs of the build.
+    # Built programs.
     programs: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
-    # Configuration files: dpkg keeps what an administrator changed.
+    # Configuration files: dpkg keeps an administrator's changes.
     conffiles: dict[str, str] = field(default_factory=dict)
-    # Symbolic links: where they are, and what they point to.
+    # Symbolic links: path and target.
     links: dict[str, str] = field(default_factory=dict)
     units: tuple[str, ...] = ()
     users: bool = False
-    # Besides the C library.
+    # Dependencies in addition to the C library.
     depends: tuple[str, ...] = ()
-    # The recorded run of the golden set, if any, and where it goes.
+    # The recorded run of the golden set, if any, and its place.
     recorded: tuple[str, str] | None = None
-    # Directory of the manual pages and completions that are written by hand, not by the build.
+    # Directory of handwritten manual pages and completions.
     manuals: str = ""
-    # Directories of the repository, with what of them: what git has.
+    # Directories of the repository; only the files that git tracks.
     trees: dict[str, str] = field(default_factory=dict)
-    # Python libraries: those that a file names, and where they go.
+    # Python libraries: the file that lists them, and their place.
     libraries: tuple[str, str] | None = None
-    # Of other packages.
+    # Dependencies on packages of others.
     needs: tuple[str, ...] = ()
     suggests: tuple[str, ...] = ()
     in_image: bool = True
 
     def commands(self) -> tuple[str, ...]:
-        """Commands that it puts on PATH."""
+        """Commands that the package puts on PATH."""
         scripts = (to for to in self.files.values() if to.startswith("usr/bin/"))
         return (*self.programs, *(to.removeprefix("usr/bin/") for to in scripts))
 
@@ -92,7 +92,7 @@ PACKAGES = (
                 for name in ("int_md.json", "int_md.p4info.txtpb")
             },
         },
-        # Scripts that start BMv2 by its name find this one, where it is first on PATH.
+        # Scripts that start BMv2 by name find this one, if it is first on PATH.
         links={
             f"usr/lib/tidemark/bmv2/{name}": "../../../bin/tidemark-switch"
             for name in ("simple_switch", "simple_switch_grpc")
@@ -139,7 +139,7 @@ PACKAGES = (
             "testbed/ns3": "usr/share/tidemark/ns3",
         },
         libraries=(f"{HERE}/lab/libraries.txt", "usr/lib/tidemark/lab"),
-        # The libraries are for this Python.
+        # The libraries are built for this Python.
         needs=("python3 (>= 3.11)", "python3 (<< 3.12)"),
         suggests=("g++", "clang", "libbpf1"),
         depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python libraries inside a package: wheels named by version and hash, installed by pip.
+"""Python libraries inside a package: wheels pinned by version and hash, installed by pip.
 
-Wheels that are in the cache already are not asked for again: a second build needs no network.
+Wheels in the cache are not downloaded again: a second build needs no network.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Debian 12's.
+# Debian 12's Python.
 PYTHON = "3.11"
 MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
-# Not loaded by anything of ours, and large: remote stores, headers, the libraries' own tests, the
-# other names of a shared library; commands and their manual pages.
+# Large files that our programs never load: remote stores, headers, the libraries' own tests,
+# duplicates of shared libraries; and commands with their manual pages.
 LEFT_OUT = (
     "bin/*",
     "share/*",
-    # pip's notes for itself; they name directories of this machine.
+    # pip's records, which name directories of the build machine.
     "*.dist-info/RECORD",
     "*.dist-info/INSTALLER",
     "*.dist-info/REQUESTED",
@@ -39,7 +39,7 @@ LEFT_OUT = (
 
 
 def unpack(requirements: Path, machine: str, cache: Path, to: Path) -> None:
-    """The libraries below `to`, with their licences (`NAME.dist-info`)."""
+    """Unpacks the libraries below `to`, with their licences (`NAME.dist-info`)."""
     if machine not in MACHINES:
         sys.exit(f"build.py: {requirements.name} has no wheels for {machine}")
     wanted: list[object] = ["--no-deps", "--require-hashes", "--only-binary=:all:"]
@@ -64,7 +64,7 @@ def unpack(requirements: Path, machine: str, cache: Path, to: Path) -> None:
 
 
 def _pip(*words: object) -> str:
-    """Run pip; return its error output if it failed."""
+    """Runs pip; returns its error output if it failed, otherwise nothing."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *map(str, words)], capture_output=True, text=True)
     return done.stderr.strip() if done.returncode else ""

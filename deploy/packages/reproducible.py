@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Builds programs of this commit in two directories, and compares them byte for byte.
+"""Builds programs of this commit in two directories, and compares them byte by byte.
 
     reproducible.py [PROGRAM...]
 
-`make test-reproducible` runs it with one program; every program is `PROGRAMS="..."`.
+`make test-reproducible` runs it for one program; `PROGRAMS="..."` for others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# A web page goes into the controller: built once, as npm's tools are not what is looked at here.
+# The controller contains the console: built once, because npm's tools are not tested here.
 CONSOLE = "controller/console/dist"
 
 
@@ -32,7 +32,7 @@ def clone_to(clone: Path) -> None:
 
 
 def built(clone: Path, programs: list[str]) -> dict[str, bytes]:
-    """The programs, made in a clone as the packages' are."""
+    """Builds programs in a clone, as for the packages."""
     named = f"PROGRAMS={' '.join(programs)}"
     run("make", "--no-print-directory", "programs", "REPRODUCIBLE=1", named, cwd=clone)
     release = clone / "target/reproducible/release"
@@ -44,9 +44,9 @@ def main() -> None:
     parser.add_argument("programs", nargs="*", default=["tidemark-traffic"])
     programs = parser.parse_args().programs
     with tempfile.TemporaryDirectory(prefix="tidemark-") as directory:
-        # Paths of another length: what is only padded over would differ.
+        # Paths of different lengths: padding alone would show up as a difference.
         clones = (Path(directory) / "a", Path(directory) / "another/and/deeper")
-        # Both before anything is built: the commit is in the programs, and another may follow.
+        # Clones both before building: the commit is in the programs, and a new one may be made.
         for clone in clones:
             clone_to(clone)
         first, second = (built(clone, programs) for clone in clones)

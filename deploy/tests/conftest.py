@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collector, controller and Prometheus on loopback, fed with a golden run."""
+"""Collector, controller and Prometheus on loopback, fed a golden run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ capacity_bps = 50000000
 wire_overhead_bytes = 0
 queue_overhead_bytes = 0
 """
-# Nobody listens at the switch's address: it is shown as not ready.
+# Nobody listens at the switch's address, so it is shown as not ready.
 CONTROLLER = """
 collectors = ["127.0.0.1:{grpc}"]
 [http]
@@ -94,7 +94,7 @@ class Live:
     ports: dict[str, int]
     directory: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    # When the run had been replayed.
+    # Time when the run had been replayed.
     replayed: float = 0
 
     def start(self, *command: object) -> None:
@@ -107,17 +107,17 @@ class Live:
         return get(f"http://127.0.0.1:{self.ports[program]}/metrics", accept)
 
     def ask(self, what: str, **parameters: object) -> object:
-        """Prometheus's answer."""
+        """Returns Prometheus's answer."""
         query = urllib.parse.urlencode(parameters)
         url = f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/{what}?{query}"
         return json.loads(get(url))["data"]
 
     def query(self, expr: str, at: float | None = None) -> list[dict]:
-        """Prometheus's answer to an instant query, of now or of a time."""
+        """Returns Prometheus's answer to an instant query, for now or a given time."""
         return self.ask("query", query=expr, time=at or time.time())["result"]
 
     def drawn(self, expr: str) -> list[dict]:
-        """Labels of the series that a graph of the whole run has."""
+        """Returns the labels of the series in a graph of the whole run."""
         now = time.time()
         span = {"start": now - 300, "end": now, "step": 2}
         series = self.ask("query_range", query=expr, **span)["result"]
@@ -147,7 +147,7 @@ def free_ports(names: list[str]) -> dict[str, int]:
 
 
 def prometheus_config(ports: dict[str, int]) -> str:
-    """deploy's own with the test's ports, and what a test can wait for."""
+    """Returns deploy's configuration with the test's ports and shorter times."""
     text = (REPOSITORY / "deploy" / "prometheus" / "prometheus.yml").read_text()
     text = text.replace("127.0.0.1:9561", f"127.0.0.1:{ports['collector']}")
     text = text.replace("127.0.0.1:8080", f"127.0.0.1:{ports['controller']}")
@@ -158,7 +158,7 @@ def prometheus_config(ports: dict[str, int]) -> str:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """The golden run has just been replayed at its own speed."""
+    """The programs just after the golden run was replayed at its own speed."""
     for program in ("prometheus", "promtool"):
         assert shutil.which(program), (
             f"{program} is not on PATH (Debian: apt-get install prometheus)"
@@ -212,7 +212,7 @@ for accept in sys.argv[1:]:
         answers.append(answer.read().decode())
 print(json.dumps(answers))
 """
-# A switch with one port, in a network of its own, which goes with it.
+# A switch with one port, in its own network, which ends with it.
 SWITCH = """
 ip link set lo up
 ip link add left type veth peer name right
@@ -233,8 +233,8 @@ done
 
 @pytest.fixture(scope="session")
 def switch_metrics() -> dict[str, str]:
-    """Of a switch with the telemetry program and one port, by what is accepted."""
-    # Root is not needed: in a user namespace of its own everybody is.
+    """Returns the metrics of a one-port switch with the telemetry program, by format."""
+    # Root is not needed: in its own user namespace every user has root's rights.
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
     program = REPOSITORY / "p4src/build/tidemark.json"
     words = [BIN_DIR / "tidemark-switch", program, sys.executable, READ, TEXT, OPENMETRICS]

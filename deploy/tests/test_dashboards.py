@@ -17,7 +17,7 @@ EACH = pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.stem)
 
 
 def texts(value: object) -> Iterator[str]:
-    """Every text, but those for a regular expression: `$` is its end."""
+    """Returns every text except regular expressions, where `$` is the end."""
     if isinstance(value, dict):
         if value.get("id") == "byRegexp":
             return
@@ -55,7 +55,7 @@ def test_every_board_leads_to_the_others_and_to_the_console(board: Path):
 
 
 def test_bytes_and_times_have_their_units():
-    """A panel of one metric has the unit that the metric's name ends in."""
+    """A panel of one metric has the unit in the metric's name."""
     units = {"bytes": "bytes", "seconds": "s"}
     shown = []
     for panel in (p for b in BOARDS for p in json.loads(b.read_text())["panels"]):

@@ -20,7 +20,7 @@ DEPLOY = REPOSITORY / "deploy"
 RULES = DEPLOY / "prometheus" / "tidemark.rules.yml"
 REFERENCE = REPOSITORY / "docs" / "reference" / "metrics.md"
 LINK = f'{{node="{NODE}",port="{PORT}"}}'
-# Filled in by Grafana.
+# Grafana's variables.
 VARIABLES = {
     "$node": str(NODE),
     "$port": str(PORT),
@@ -29,7 +29,7 @@ VARIABLES = {
     "$__rate_interval": "10s",
     "$__interval": "15s",
 }
-# Queries without data in the run that is replayed, and why.
+# Queries without data in the replayed run, and why.
 EMPTY = {
     "offset 15s": "the run's limit never changes: test_a_change_of_the_limit_is_marked",
 }
@@ -52,7 +52,7 @@ def test_dashboards_are_generated():
     subprocess.run([sys.executable, generate, "--check"], check=True)
 
 
-# Ends of full names, by kind.
+# Suffixes of full metric names, by kind.
 SUFFIXES = {
     "counter": ["_total"],
     "histogram": ["_bucket", "_sum", "_count"],
@@ -62,7 +62,7 @@ SUFFIXES = {
 
 
 def documented() -> set[str]:
-    """Every metric of docs/reference/metrics.md by its full names."""
+    """Returns every metric of docs/reference/metrics.md by its full names."""
     names, prefix, suffixes = set(), "", [""]
     for line in REFERENCE.read_text().splitlines():
         if found := re.search(r"all with the prefix `(\w+)`", line, re.IGNORECASE):
@@ -82,7 +82,7 @@ def filled_in(query: str) -> str:
 
 
 def expressions(path: Path) -> list[str]:
-    """Of panels and of marks."""
+    """Returns expressions of panels and annotations."""
     board = json.loads(path.read_text())
     targets = [t for p in board["panels"] for t in p.get("targets", [])]
     found = [t["expr"] for t in targets + board["annotations"].get("list", []) if "expr" in t]
@@ -116,8 +116,8 @@ def samples(families: list) -> dict[tuple, float]:
 
 
 def check_metrics(program: str, text: str, openmetrics: str) -> set[tuple]:
-    """Both formats are read, by promtool without a complaint, have the same series, and all of
-    them are documented."""
+    """Checks that promtool reads both formats without complaint, that they have the same series,
+    and that all of these are documented."""
     promtool("check", "metrics", text=text)
     assert openmetrics.endswith("# EOF\n") and "# EOF" not in text
     in_text = samples(list(older.text_string_to_metric_families(text)))
@@ -132,7 +132,7 @@ def check_metrics(program: str, text: str, openmetrics: str) -> set[tuple]:
 
 
 def build_info(program: str, series: set[tuple]) -> tuple:
-    """The program's, which says its version as the program does."""
+    """Returns the program's build info, which must have the version that the program prints."""
     (info,) = (s for s in series if s[0] == f"tidemark_{program}_build_info")
     said = subprocess.run([BIN_DIR / f"tidemark-{program}", "--version"], capture_output=True)
     labels = dict(info[1])
@@ -160,7 +160,7 @@ def test_every_panel_has_data(live: Live, board: Path):
 
 
 def test_a_change_of_the_limit_is_marked(tmp_path: Path):
-    """Once, with the new limit, at its own link alone."""
+    """Marked once, with the new limit, and only at its own link."""
     (marks,) = json.loads((DASHBOARDS / "link.json").read_text())["annotations"]["list"]
     limit = "tidemark_controller_limit_bytes"
     labels = f'node="{NODE}",instance="a",job="tidemark-controller"'
@@ -182,7 +182,7 @@ def test_a_change_of_the_limit_is_marked(tmp_path: Path):
 
 
 def choices(live: Live, variable: dict) -> list[tuple[str, str]]:
-    """Text and value of what Grafana offers for a variable."""
+    """Returns text and value of the options that Grafana offers for a variable."""
     query = filled_in(variable["query"])
     if found := re.fullmatch(r"label_values\((.+), (\w+)\)", query):
         series = live.ask("series", **{"match[]": found[1]})
@@ -227,7 +227,7 @@ def test_links_are_drawn_by_name(live: Live):
 
 
 def test_histograms_count_every_packet(live: Live, tmp_path: Path):
-    """As the rows of the same run do that are counted here."""
+    """The histograms agree with the rows of the run, which are counted here."""
     nodes = tmp_path / "nodes.toml"
     config = (live.directory / "collector.toml").read_text()
     nodes.write_text(config[config.index("[nodes.10]") :])
@@ -253,7 +253,7 @@ def test_histograms_count_every_packet(live: Live, tmp_path: Path):
         assert len(buckets) > 30
         for bucket in buckets:
             bound = float(bucket["metric"]["le"])
-            # Half a nanosecond: a delay may be the bound itself.
+            # Half a nanosecond of tolerance: a delay may equal the bound.
             below = sum(v <= bound + 5e-10 for v in values)
             assert float(bucket["value"][1]) == below, (name, bound)
 
@@ -262,7 +262,7 @@ def test_every_alert_is_evaluated(live: Live):
     for name, expr in alerts().items():
         live.query(expr)
         assert live.query(f'ALERTS{{alertname="{name}"}}') is not None
-    # Nobody is at the switch's address.
+    # Nobody listens at the switch's address.
     assert live.query(alerts()["TidemarkSwitchNotReady"])
     assert not live.query(alerts()["TidemarkCollectorNotSubscribed"])
     assert not live.query(alerts()["TidemarkReportsLost"])

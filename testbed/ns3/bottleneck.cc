@@ -3,8 +3,8 @@
 //
 //     bottleneck SCENARIO OUT
 //
-// writes OUT/reports.pcap, OUT/tcp_probe.txt and OUT/truth.json. Deterministic from the scenario.
-// A program apart: it links ns-3, which is under the GPL, version 2, and nothing links it.
+// writes OUT/reports.pcap, OUT/tcp_probe.txt and OUT/truth.json, reproducibly for a given scenario.
+// A separate program: it links ns-3 (GPL, version 2), and nothing links it.
 
 #include "network.h"
 #include "probe_writer.h"
@@ -33,7 +33,7 @@ Simulate(const Scenario& scenario, const std::string& out)
     set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(SEGMENT_BYTES));
     set("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
     set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(2));
-    // A closed sender keeps its port for twice as long; no port is used twice.
+    // A closed sender keeps its port for twice this time; no port is reused.
     set("ns3::TcpSocketBase::MaxSegLifetime", ns3::DoubleValue(1));
 
     size_t last = scenario.links.size() - 1;
@@ -68,7 +68,7 @@ Simulate(const Scenario& scenario, const std::string& out)
         byId[flow.id] = tcp.back().get();
         if (flow.afterId >= 0)
         {
-            // Earlier flows have been made.
+            // Earlier flows exist already.
             auto* next = tcp.back().get();
             byId.at(static_cast<uint32_t>(flow.afterId))->WhenDone([next, s = flow.thinkS] {
                 next->StartIn(s);

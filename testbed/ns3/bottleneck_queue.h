@@ -21,19 +21,19 @@ namespace tidemark
 enum class Fate
 {
     Left,
-    // The queue was full; with fair queueing perhaps only when others came.
+    // The queue was full; with fair queueing, possibly only after the packet had been queued.
     Dropped,
-    // At the threshold, and cannot be marked.
+    // At the threshold, but not ECN-capable.
     Refused,
 };
 
-// One packet: `headers` are its IP header and what follows, as it left or as it came.
+// One packet: `headers` are its IP header and the bytes after it, on departure or on arrival.
 struct Seen
 {
     Fate fate;
     bool marked;
     uint32_t depth;
-    // First bound to act: the threshold where the port marks, else the limit.
+    // First bound to act: the threshold if the port marks, otherwise the limit.
     uint32_t actsAt;
     int64_t arrivalNs;
     int64_t departureNs;
@@ -41,7 +41,7 @@ struct Seen
     uint32_t headerBytes;
 };
 
-// Waiting packets only: the one in transmission is not counted.
+// The bottleneck's queue. Holds only waiting packets, not the one in transmission.
 class BottleneckQueue : public ns3::Queue<ns3::Packet>
 {
   public:
@@ -53,22 +53,22 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         return tid;
     }
 
-    // `most` of all limits to come.
+    // `most`: largest limit of the whole run.
     void Configure(uint32_t most, std::function<void(const Seen&)> observer)
     {
         m_observer = std::move(observer);
-        // The limit is ours: the base class must not be the one that drops.
+        // SetLimit's limit applies: the base class must not be the one that drops.
         SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, most + 1));
     }
 
-    // Packets beyond a lower limit leave in their time.
+    // Packets beyond a lower limit stay and leave in their turn.
     void SetLimit(uint32_t limit, uint32_t mark)
     {
         m_limit = limit;
         m_mark = mark;
     }
 
-    // From now on flows take turns, and a full queue drops from the longest; it must be empty.
+    // Starts fair queueing, in which a full queue drops from the longest flow; it must be empty.
     void SetFair(uint32_t quantumBytes) { m_fair.emplace(quantumBytes); }
 
     bool Enqueue(ns3::Ptr<ns3::Packet> packet) override
@@ -79,7 +79,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
             w.flow = FlowOf(packet);
             w.bytes = packet->GetSize();
         }
-        // A lower limit pushes nothing out: what waits beyond it leaves in its time.
+        // A lower limit pushes no packet out: packets beyond it leave in their turn.
         if (w.depth == m_limit && m_fair && MakeRoom(w.flow))
         {
             w.depth--;
@@ -144,13 +144,13 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         uint32_t depth;
         int64_t arrivalNs;
         bool marked;
-        // Of fair queueing.
+        // Flow number, for fair queueing.
         uint64_t flow;
         uint32_t bytes;
         ConstIterator place;
     };
 
-    // Each has its own destination port.
+    // Each flow has its own destination port.
     static uint64_t FlowOf(ns3::Ptr<const ns3::Packet> packet)
     {
         uint8_t bytes[26] = {};
@@ -158,7 +158,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         return bytes[24] << 8 | bytes[25];
     }
 
-    // Drops the last packet of the longest queue, unless the new one's is the longest.
+    // Drops the last packet of the longest flow's queue, unless that is the new packet's flow.
     bool MakeRoom(uint64_t flow)
     {
         uint64_t longest = m_fair->Longest();
@@ -181,7 +181,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
 
     void Report(ns3::Ptr<const ns3::Packet> packet, const Waiting& w, Fate fate)
     {
-        // The device has put its two bytes of PPP in front.
+        // The device has put its two bytes of PPP in front of the packet.
         uint8_t bytes[42] = {};
         uint32_t n = packet->CopyData(bytes, sizeof(bytes));
         int64_t now = ns3::Simulator::Now().GetNanoSeconds();
@@ -191,7 +191,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         m_observer(seen);
     }
 
-    // False where the sender has not asked for it.
+    // Returns false if the packet is not ECN-capable.
     static bool MarkCe(ns3::Ptr<ns3::Packet> packet)
     {
         ns3::PppHeader ppp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Which waiting packet is next: deficit round robin over the flows (Shreedhar, Varghese 1995).
+// Order of waiting packets: deficit round robin over the flows (Shreedhar, Varghese 1995).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace tidemark
 {
 
-// `Item` has `flow` and `bytes`.
+// `Item` has the fields `flow` and `bytes`.
 template <typename Item>
 class FairOrder
 {
@@ -32,7 +32,7 @@ class FairOrder
         flow.items.push_back(item);
     }
 
-    // There must be one.
+    // Removes the next packet. The queue must not be empty.
     Item Pop()
     {
         for (;;)
@@ -57,14 +57,14 @@ class FairOrder
         }
     }
 
-    // Packets of a flow that wait.
+    // Number of waiting packets of a flow.
     size_t Length(uint64_t id) const
     {
         auto found = m_flows.find(id);
         return found == m_flows.end() ? 0 : found->second.items.size();
     }
 
-    // The flow with most packets; of several the one with the smallest number. There must be one.
+    // The flow with the most packets; in a tie, the smallest number. The queue must not be empty.
     uint64_t Longest() const
     {
         auto longest = m_flows.begin();
@@ -78,7 +78,7 @@ class FairOrder
         return longest->first;
     }
 
-    // The packet of a flow that came last.
+    // Removes the newest packet of a flow.
     Item PushOut(uint64_t id)
     {
         auto& flow = m_flows.at(id);

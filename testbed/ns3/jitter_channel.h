@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A point-to-point channel that delays the packets of its first device by a random time more.
+// A point-to-point channel that adds a random delay to the packets of its first device.
 #pragma once
 
 #include "ns3/point-to-point-channel.h"
@@ -10,8 +10,8 @@
 namespace tidemark
 {
 
-// Hosts are not exact to the nanosecond; flows that are get into step with each other (phase
-// effects). Order is kept.
+// Real hosts are not exact to the nanosecond; flows that are become synchronised (phase effects).
+// Packets stay in order.
 class JitterChannel : public ns3::PointToPointChannel
 {
   public:

@@ -20,12 +20,12 @@
 namespace tidemark
 {
 
-// Of all links of the row together.
+// Total delay of all links in the row.
 constexpr double ROW_DELAY_S = 0.001;
 constexpr double ACCESS_BPS = 1e9;
 constexpr double REVERSE_BPS = 10e9;
 constexpr uint32_t DEEP_PACKETS = 100000;
-// The device puts two bytes of PPP in front: at this rate a packet of 1500 bytes takes 12000/C.
+// The device adds two bytes of PPP: at this rate a packet of 1500 bytes takes 12000/C.
 constexpr double PPP = 1502.0 / 1500.0;
 
 struct Sender
@@ -34,7 +34,7 @@ struct Sender
     ns3::Ipv4Address address;
 };
 
-// Receives the packets seen by a link's queue, with the link's number.
+// Receives every packet that leaves or is dropped by a link's queue, with the link's number.
 using Observer = std::function<void(size_t, const Seen&)>;
 
 class Network
@@ -56,7 +56,7 @@ class Network
 
     Sender SenderOf(const Flow& flow)
     {
-        // A remotely bottlenecked flow has a link of its own.
+        // A remotely bottlenecked flow has its own link.
         auto key = std::make_tuple(flow.link, flow.rttS, flow.accessBps > 0 ? flow.id + 1 : 0);
         auto found = m_senders.find(key);
         if (found != m_senders.end())
@@ -66,7 +66,7 @@ class Network
         return m_senders[key] = Add(flow);
     }
 
-    // When all senders are there.
+    // To be called once all senders exist.
     void Route() { ns3::Ipv4GlobalRoutingHelper::PopulateRoutingTables(); }
 
     ns3::Ptr<ns3::Node> Receiver() const { return m_row.back(); }
@@ -76,7 +76,7 @@ class Network
   private:
     double LinkDelayS() const { return ROW_DELAY_S / m_scenario.links.size(); }
 
-    // From the k-th node of the row to the next.
+    // Connects the k-th node of the row with the next.
     void AddLink(size_t k, const Observer& observer)
     {
         const auto& link = m_scenario.links[k];
@@ -102,7 +102,7 @@ class Network
         auto back = Device(m_row[k + 1], REVERSE_BPS, DropTail(DEEP_PACKETS), channel);
         auto base = "10.0." + std::to_string(k) + ".0";
         ns3::Ipv4AddressHelper addresses(base.c_str(), "255.255.255.0");
-        // At last the receiver's.
+        // The last one is the receiver's.
         m_receiverAddress = Addresses(addresses, out, back).second;
     }
 
@@ -127,7 +127,7 @@ class Network
         std::ostringstream base;
         base << "10." << 1 + number / 256 << "." << number % 256 << ".0";
         ns3::Ipv4AddressHelper addresses(base.str().c_str(), "255.255.255.0");
-        // The router has the first address of each.
+        // The router has the first address of each link.
         auto given = Addresses(addresses, down, up);
         return {node, given.second};
     }
@@ -139,7 +139,7 @@ class Network
         return queue;
     }
 
-    // Without flow control towards the layer above: packets wait in this queue and nowhere else.
+    // Without flow control towards the upper layer: packets wait only in this queue.
     static ns3::Ptr<ns3::PointToPointNetDevice> Device(ns3::Ptr<ns3::Node> node,
                                                        double bps,
                                                        ns3::Ptr<ns3::Queue<ns3::Packet>> queue,
@@ -168,7 +168,7 @@ class Network
 
     const Scenario& m_scenario;
     ns3::InternetStackHelper m_internet;
-    // A router for each link, then the receiver.
+    // One router per link, then the receiver.
     std::vector<ns3::Ptr<ns3::Node>> m_row;
     ns3::Ipv4Address m_receiverAddress;
     std::map<std::tuple<uint32_t, double, uint32_t>, Sender> m_senders;

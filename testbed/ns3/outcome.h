@@ -8,7 +8,7 @@
 namespace tidemark
 {
 
-// Of one TCP connection.
+// End points of a TCP connection.
 struct Ends
 {
     std::string source;
@@ -20,13 +20,13 @@ struct Ends
 
 struct Outcome
 {
-    // Of UDP none.
+    // Not set for UDP.
     Ends ends;
     uint64_t deliveredBytes = 0;
     uint64_t retransmissions = 0;
-    // -1: not yet.
+    // -1: not started.
     double startedS = -1;
-    // Of a flow with an end: when its last byte arrived; else when it stopped; 0: not yet.
+    // For a flow with an end, when its last byte arrived; otherwise when it stopped; 0: not yet.
     double stoppedS = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// The senders' state, as the kernel's tracepoints print it to trace_pipe.
+// Writes the senders' state like the kernel's tracepoints print it to trace_pipe.
 #pragma once
 
 #include "outcome.h"

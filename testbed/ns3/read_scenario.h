@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// A scenario from a text file of one record per line.
+// Reads a scenario from a text file with one record per line.
 #pragma once
 
 #include "record.h"
@@ -52,7 +52,7 @@ ReadLink(Record& r)
     return link;
 }
 
-// `fair` or `change`.
+// Reads a `fair` or `change` record.
 inline void
 ReadSetting(Record& r, Link& link)
 {
@@ -76,7 +76,7 @@ ReadSetting(Record& r, Link& link)
     link.changes.push_back(c);
 }
 
-// Throws std::runtime_error with file and line.
+// Reads a scenario. Throws std::runtime_error with file and line.
 inline Scenario
 ReadScenario(const std::string& path)
 {
@@ -146,7 +146,7 @@ ReadScenario(const std::string& path)
             }
             else if (r.Name() == "after")
             {
-                // Of flows that have been read: a chain has no circle.
+                // Only flows that were read before: a chain has no cycle.
                 auto id = static_cast<size_t>(r.Number("id"));
                 auto flow = static_cast<size_t>(r.Number("flow"));
                 if (id >= s.flows.size() || flow >= id || s.flows[flow].bytes == 0)

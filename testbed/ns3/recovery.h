@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Proportional rate reduction, mended.
+// Proportional rate reduction, corrected.
 #pragma once
 
 #include "ns3/tcp-prr-recovery.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Writes packets of the queue as a Tidemark switch reports them (docs/reference/reports.md).
+// Writes the queue's packets as reports of a Tidemark switch (docs/reference/reports.md).
 #pragma once
 
 #include "bottleneck_queue.h"
@@ -12,11 +12,11 @@
 namespace tidemark
 {
 
-// A pcap of UDP datagrams, one report each; a node for each link. Occupancy and limit are packets.
+// Writes a pcap of UDP reports, with one node per link. Occupancy and limit in packets.
 class ReportWriter
 {
   public:
-    // Of the first link; the next count up.
+    // Node of the first link; the next links count up.
     static constexpr uint32_t NODE = 10;
     static constexpr uint16_t INGRESS_PORT = 2;
     static constexpr uint16_t EGRESS_PORT = 1;
@@ -39,7 +39,7 @@ class ReportWriter
     ReportWriter(const ReportWriter&) = delete;
     ReportWriter& operator=(const ReportWriter&) = delete;
 
-    // Of one link.
+    // Reports sent for one link.
     uint64_t Sent(size_t link) const { return m_sequences[link][0] + m_sequences[link][1]; }
 
     void Add(size_t link, const Seen& seen)
@@ -48,7 +48,7 @@ class ReportWriter
         bool left = seen.fate == Fate::Left;
         uint32_t metadataWords = left ? 8 : 7;
         m_bytes.clear();
-        // Each kind numbers its own reports.
+        // Each kind has its own sequence numbers.
         uint32_t kind = left ? 0 : 1;
         Put32(2u << 28 | kind << 22 | (m_sequences[link][kind]++ & 0x3fffff));
         Put32(node);
@@ -66,7 +66,7 @@ class ReportWriter
         }
         else
         {
-            // Tail drop, or refused where it could not be marked.
+            // Tail drop, or refused because it could not be marked.
             Put32((seen.fate == Fate::Dropped ? 71u : 73u) << 16);
         }
         Put32(seen.actsAt);
@@ -78,7 +78,7 @@ class ReportWriter
     }
 
   private:
-    // ns-3 leaves the checksum of the IP header out; what follows a UDP header is zeros.
+    // ns-3 omits the checksum of the IP header; the bytes after a UDP header are zeros.
     void Inner(size_t at, uint32_t present)
     {
         uint8_t* ip = m_bytes.data() + at;
@@ -94,7 +94,7 @@ class ReportWriter
         size_t total = 20 + udp;
         uint8_t head[42] = {
             2, 0, 0, 0, 10, 2, 0, 0, 0, 0, 11, 0, 8, 0,
-            // Not to be fragmented.
+            // Don't fragment.
             0x45, 0, byte(total >> 8), byte(total), 0, 0, 0x40, 0, 64, 17, 0, 0,
             192, 0, 2, byte(node), 192, 0, 2, 1,
             // From 49152 to 32766; checksum 0: none.
@@ -111,7 +111,7 @@ class ReportWriter
         Write(m_bytes.data(), m_bytes.size());
     }
 
-    // Of an IP header.
+    // Sets the checksum of an IP header.
     static void SetChecksum(uint8_t* ip)
     {
         ip[10] = ip[11] = 0;
@@ -120,7 +120,7 @@ class ReportWriter
         {
             sum += ip[i] << 8 | ip[i + 1];
         }
-        // Ten words carry at most once more.
+        // The sum of ten words carries at most once more.
         sum = (sum & 0xffff) + (sum >> 16);
         sum += sum >> 16;
         ip[10] = ~sum >> 8 & 0xff;
@@ -150,7 +150,7 @@ class ReportWriter
     }
 
     std::FILE* m_file;
-    // Of each link: forwarded, dropped.
+    // For each link: forwarded, dropped.
     std::vector<std::array<uint32_t, 2>> m_sequences;
     std::vector<uint8_t> m_bytes;
 };

@@ -10,7 +10,7 @@
 namespace tidemark
 {
 
-// From a time on the port has another limit.
+// A change of a port's limit.
 struct Change
 {
     double atS = 0;
@@ -18,16 +18,16 @@ struct Change
     uint32_t markPackets = 0;
 };
 
-// A router's port, and the link behind it.
+// A router's port, and the link connected to it.
 struct Link
 {
     double capacityBps = 0;
     uint32_t limitPackets = 0;
-    // From this depth on packets are marked CE, and refused where they cannot be; 0: never.
+    // At this depth packets are marked CE, or refused if they cannot be; 0: never.
     uint32_t markPackets = 0;
-    // Fair queueing, so many bytes a turn; 0: first come, first served.
+    // Bytes per turn of fair queueing; 0: first come, first served.
     uint32_t quantumBytes = 0;
-    // In the order of their times.
+    // Ordered by time.
     std::vector<Change> changes;
 
     uint32_t LargestLimitPackets() const
@@ -40,7 +40,7 @@ struct Link
         return most;
     }
 
-    // From a time on until the next change.
+    // Limit in force at a time.
     uint32_t LimitPacketsAt(double atS) const
     {
         uint32_t limit = limitPackets;
@@ -54,7 +54,7 @@ struct Link
         return limit;
     }
 
-    // A full queue at that time, and the packet in transmission.
+    // Time to drain a full queue at that time, and the packet in transmission.
     double LongestS(double atS) const { return (LimitPacketsAt(atS) + 1) * 12000 / capacityBps; }
 };
 
@@ -63,14 +63,14 @@ struct Run
     double seconds = 0;
     double warmupS = 0;
     uint32_t seed = 1;
-    // Delay of each packet on its way to its first link: uniform up to so many of that link's
-    // packet times.
+    // Random delay of each packet on its way to its first link: uniform up to this many of that
+    // link's packet times.
     double jitterPackets = 1;
-    // No sender's RTO is shorter.
+    // Lower bound on all senders' RTOs.
     double leastRtoS = 0;
 };
 
-// As Linux begins (RFC 6928).
+// Linux's initial window (RFC 6928).
 constexpr uint32_t INITIAL_WINDOW = 10;
 
 struct Flow
@@ -81,24 +81,24 @@ struct Flow
     std::string cc;
     double rttS = 0;
     double startS = 0;
-    // 0: until the end.
+    // 0: runs until the end.
     double stopS = 0;
-    // 0: without an end.
+    // 0: unlimited.
     uint64_t bytes = 0;
-    // Segments that it sends at first.
+    // Initial window in segments.
     uint32_t initialWindow = INITIAL_WINDOW;
     // Receive window in segments; 0: larger than any congestion window.
     uint32_t windowPackets = 0;
     bool ecn = false;
-    // An own link before the bottleneck; 0: none.
+    // Rate of the flow's own link before the bottleneck; 0: none.
     double accessBps = 0;
     uint32_t accessPackets = 0;
-    // Starts so long after that flow has ended, and not at `startS`; -1: after none.
+    // Flow after whose end this one starts, after `thinkS`, instead of at `startS`; -1: none.
     int64_t afterId = -1;
     double thinkS = 0;
-    // The first link that it passes; it passes all behind it.
+    // First link that it passes, followed by all later ones.
     uint32_t link = 0;
-    // UDP: Poisson arrivals.
+    // UDP: rate of its Poisson packets.
     double rateBps = 0;
     uint32_t ipBytes = 1500;
 
@@ -107,12 +107,12 @@ struct Flow
 
 struct Scenario
 {
-    // In a row, in the order of the data.
+    // In a row, in the data's direction.
     std::vector<Link> links;
     Run run;
     std::vector<Flow> flows;
 
-    // Of every queue on a flow's way, with the limits in force at a time.
+    // Sum of the full queues on a flow's path, with the limits in force at a time.
     double LongestQueuesS(const Flow& flow, double atS) const
     {
         double sum = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
@@ -123,7 +123,7 @@ struct Scenario
         return sum;
     }
 
-    // When a limit changes, in no order.
+    // Times of the limits' changes, unsorted.
     std::vector<double> ChangesS() const
     {
         std::vector<double> times;

@@ -19,7 +19,7 @@ constexpr uint32_t SEGMENT_BYTES = 1448;
 // Larger than any window here.
 constexpr uint32_t BUFFER_BYTES = 1 << 26;
 
-// The protected state of a socket: what tcp_probe shows of Linux.
+// Exposes a socket's protected state: the fields that tcp_probe shows on Linux.
 struct SocketState : ns3::TcpSocketBase
 {
     static const ns3::TcpSocketState& Tcb(const ns3::TcpSocketBase& s)
@@ -84,9 +84,9 @@ class TcpFlow
         ns3::Simulator::Schedule(ns3::Seconds(seconds), &TcpFlow::Start, this);
     }
 
-    // Linux waits 200 ms longer than the round trips that it sees; a scenario may ask for more.
-    // If the RTT exceeds the RTO, ns-3 never takes a sample of it again: it is the longest that
-    // the limits in force allow.
+    // Linux's RTO exceeds the observed round trips by 200 ms; a scenario may ask for more. If the
+    // RTT exceeds the RTO, ns-3 never samples it again: so this uses the longest RTT that the
+    // limits in force allow.
     void SetSmallestRto()
     {
         if (m_socket)
@@ -200,7 +200,7 @@ class TcpFlow
         socket->SetRecvCallback(ns3::MakeCallback(&TcpFlow::Drain, this));
         socket->SetCloseCallbacks(ns3::MakeCallback(&TcpFlow::PeerClosed, this),
                                   ns3::MakeCallback(&TcpFlow::PeerClosed, this));
-        // ns-3 goes through all ports in use for each packet: thousands of transfers would be slow.
+        // ns-3 searches all ports in use for each packet: thousands of transfers would be slow.
         ns3::Simulator::ScheduleNow(&ns3::TcpSocketBase::Close, m_listener);
     }
 
@@ -226,7 +226,7 @@ class TcpFlow
 
     void PeerClosed(ns3::Ptr<ns3::Socket> socket) { socket->Close(); }
 
-    // Before the segment is processed, as tcp_probe is.
+    // Called before the segment is processed, like tcp_probe.
     void Received(ns3::Ptr<const ns3::Packet>,
                   const ns3::TcpHeader&,
                   ns3::Ptr<const ns3::TcpSocketBase> socket)

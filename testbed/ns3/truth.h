@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Truth of a run at the last link, which every flow passes: totals after the warm-up, those of each
+// Truth of a run at the last link, which every flow passes: totals after the warm-up, values per
 // second, and every flow.
 #pragma once
 
@@ -60,7 +60,7 @@ class Object
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
 
-    // Names the next field; its value is to follow.
+    // Names the next field; the caller writes its value.
     std::ostream& Next(const std::string& name)
     {
         m_out << m_comma << "\"" << name << "\": ";
@@ -82,7 +82,7 @@ class Object
         return *this;
     }
 
-    // A time; `null` where it is not known.
+    // A time; `null` if unknown.
     Object& Time(const char* name, double seconds, bool known)
     {
         known ? Next(name) << seconds : Next(name) << "null";
@@ -106,7 +106,7 @@ class Truth
     {
     }
 
-    // Packets in the order of their departure, or of their drop.
+    // Adds packets in the order of their departures or drops.
     void Add(const Seen& seen)
     {
         uint32_t id = (seen.headers[22] << 8 | seen.headers[23]) - FIRST_PORT;
@@ -138,7 +138,7 @@ class Truth
         }
     }
 
-    // JSON in the form of the other simulated runs; `outcomes` of the scenario's flows, in order.
+    // Writes JSON like the other simulated runs'; `outcomes` in the order of the scenario's flows.
     void Write(const std::string& path,
                const std::vector<const Outcome*>& outcomes,
                uint64_t reports,
@@ -192,7 +192,7 @@ class Truth
     }
 
   private:
-    // After the warm-up.
+    // Values per second after the warm-up.
     void EachSecond(std::ostream& out) const
     {
         Object columns(out, ",\n  ");

@@ -12,7 +12,7 @@
 namespace tidemark
 {
 
-// Packets of one size with exponential gaps.
+// Sends packets of one size with exponentially distributed gaps.
 class UdpFlow
 {
   public:

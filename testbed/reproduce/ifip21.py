@@ -35,7 +35,7 @@ from tidemark_lab.papers.authors import (
 )
 from tidemark_lab.theory import BBR_DRAIN, BETA, most_with_loss
 
-# Without a display.
+# No display is needed.
 plt.switch_backend("Agg")
 
 DROPS_BUFFER_PKTS = 15_000 * 80 / 9000
@@ -43,20 +43,20 @@ DROPS_BUFFER_PKTS = 15_000 * 80 / 9000
 INTERVAL_MS = 5
 """Length of the intervals of drops_per_2ms.csv, in spite of its name."""
 FAIRNESS_FLOWS = 16
-"""Of Figure 11b."""
+"""Number of flows in Figure 11b."""
 LARGEST_SAID = {"cubic": 4, "reno": 4, "scalable": 4, "bbr": 10}
 """Section 5.6: "For Cubic, Reno, and Scalable, Delta is about 4. For BBR, it is about 10"."""
 LARGEST_FACTOR = 1.5
-"""About: the mean over the buffers within this factor."""
+"""Tolerance for "about": the mean over the buffers is within this factor."""
 SMALLEST_SAID = 0.5
-"""Value that fair over smallest window "approaches" as the buffer grows."""
+"""Value that the fair window over the smallest window "approaches" as the buffer grows."""
 SMALLEST_FACTOR = 2.0
 LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
 COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
 
 
 def flows_with_loss(path: Path) -> dict[Key, float]:
-    """Mean number of flows that lost, over the intervals in which one did (drop-tail runs)."""
+    """Mean number of flows that lost, over the intervals with a loss (drop-tail runs)."""
     columns = ["algorithm", "action", "num_flows", "num_dropped_flows"]
     counts: dict[Key, list[float]] = defaultdict(list)
     for row in rows(path, columns):
@@ -67,7 +67,7 @@ def flows_with_loss(path: Path) -> dict[Key, float]:
 
 
 def over_buffer(found: dict[FairKey, tuple[float, ...]], algorithm: str) -> list[tuple[float, ...]]:
-    """Buffer and the values, of the flows of Figure 11b."""
+    """Returns (buffer, values) for the flows of Figure 11b."""
     return sorted(
         (b, *v) for (a, n, b), v in found.items() if (a, n) == (algorithm, FAIRNESS_FLOWS)
     )
@@ -76,8 +76,8 @@ def over_buffer(found: dict[FairKey, tuple[float, ...]], algorithm: str) -> list
 def said_of_fairness(
     found: dict[FairKey, tuple[float, ...]],
 ) -> list[tuple[str, str, float, bool]]:
-    """Statements of section 5.6 on Figure 11b: what, the paper's words, the table's value, whether
-    it is within its factor."""
+    """Section 5.6's statements on Figure 11b: name, the paper's words, the table's value, and
+    whether it is within its tolerance."""
     checks = []
     for algorithm, said in LARGEST_SAID.items():
         points = over_buffer(found, algorithm)
@@ -100,10 +100,10 @@ def said_of_fairness(
 
 
 def draw_fairness(found: dict[FairKey, tuple[float, ...]], out: Path) -> list[Path]:
-    """Figure 11: over flows with a full buffer, and over the buffer."""
+    """Draws Figure 11: over the flows with a full buffer, and over the buffer."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
     for algorithm, label in LABEL.items():
-        # The buffer nearest to a BDP.
+        # The buffer closest to a BDP.
         sizes = {b for a, _, b in found if a == algorithm}
         full = min(sizes, key=lambda b: abs(b - BDP_PACKETS), default=0.0)
         points = sorted((n, *v) for (a, n, b), v in found.items() if (a, b) == (algorithm, full))
@@ -120,17 +120,17 @@ def draw_fairness(found: dict[FairKey, tuple[float, ...]], out: Path) -> list[Pa
 
 
 def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
-    """Delta*BDP/sqrt(n) (Theorems 5-6)."""
+    """Buffer Delta*BDP/sqrt(n) (Theorems 5-6)."""
     return delta * BDP_PACKETS / math.sqrt(flows)
 
 
 def single_flow_pkts(algorithm: str) -> float:
-    """Buffer for full utilisation of one flow (section 3.5)."""
+    """Buffer for full utilisation by one flow (section 3.5)."""
     return BDP_PACKETS * (BBR_DRAIN if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
 
 
 def allowed_flows(flows: float, buffer_pkts: float = DROPS_BUFFER_PKTS) -> float:
-    """sqrt(n) + n^2/(2B), as the paper draws it next to its measurement."""
+    """sqrt(n) + n^2/(2B), drawn in the paper next to the measurement."""
     return most_with_loss(flows, buffer_pkts)
 
 
@@ -140,7 +140,7 @@ def series(values: dict[Key, float], algorithm: str) -> tuple[list[int], list[fl
 
 
 def draw(buffers: dict[Key, float], losses: dict[Key, float], out: Path) -> list[Path]:
-    """Both figures as PNG and SVG."""
+    """Draws both figures as PNG and SVG."""
     grid = [2 ** (i / 8) for i in range(57)]
     figure, axes = over_flows(buffers)
     for algorithm in LABEL:
@@ -168,7 +168,7 @@ def draw(buffers: dict[Key, float], losses: dict[Key, float], out: Path) -> list
 
 
 def over_flows(values: dict[Key, float]):
-    """A figure with a line for each algorithm."""
+    """Makes a figure with a line for each algorithm."""
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     for algorithm, label in LABEL.items():
         x, y = series(values, algorithm)
@@ -178,7 +178,7 @@ def over_flows(values: dict[Key, float]):
 
 
 def plain_ticks(axes, x: list[int], y: list[int]) -> None:
-    """Numbers at these values, not powers of ten."""
+    """Labels the axes with plain numbers at these values, instead of powers of ten."""
     axes.set_xticks(x, [str(v) for v in x])
     axes.set_yticks(y, [str(v) for v in y])
     axes.minorticks_off()
@@ -193,7 +193,7 @@ def save(figure, stem: Path) -> list[Path]:
 
 
 def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
-    """Both results in Markdown."""
+    """Formats both results as Markdown."""
     smallest = "\n".join(grid(buffers, "BDP/√n", sqrt_rule_pkts, 0))
     losing = "\n".join(grid(losses, "√n + n²/(2B)", allowed_flows, 2))
     return (
@@ -203,7 +203,7 @@ def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
 
 
 def grid(values: dict[Key, float], law: str, of: Callable[[float], float], digits: int):
-    """Lines: a column for each algorithm, and the paper's law."""
+    """Returns lines with a column for each algorithm, and the paper's law."""
     rows = []
     for n in sorted({n for _, n in values}):
         found = [*(values.get((a, n)) for a in LABEL), of(n)]
@@ -212,7 +212,7 @@ def grid(values: dict[Key, float], law: str, of: Callable[[float], float], digit
 
 
 def fairness_table(checks: list[tuple[str, str, float, bool]]) -> str:
-    """The paper's statements on Figure 11b and its table, in Markdown."""
+    """Compares the paper's statements on Figure 11b with its table, as Markdown."""
     rows = [(w, p, f"{v:.2f}", "agrees" if a else "DISAGREES") for w, p, v, a in checks]
     lines = markdown_table(("what", "paper", "authors' table", ""), rows)
     return "\n".join(["", f"Fairness of {FAIRNESS_FLOWS} flows (Fig. 11b):", "", *lines])

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed of the working tree against a commit before, in turns on this machine.
+"""Compares the speed of the working tree with an earlier commit, in alternating runs.
 
     python testing/bench/compare.py BASE [--only join decode]    (make bench-compare BASE=commit)
 
-Both are built; then each figure is measured in turns, base and present, and the median of the
-ratios counts: what else the machine does falls on both. A figure below 0.95 is measured again, up
-to three times as often; what stays below fails. Only figures by CPU time, which need neither root
-nor a quiet machine: the collector's per-core rows, the switch's pipeline, the controller's
-estimates in simulated time."""
+Both are built; then each figure is measured alternately, base and present, and the median of the
+ratios counts, because other load affects both. A figure below 0.95 is measured again, up to three
+times as often; if it stays below, the comparison fails. Only uses figures by CPU time, which need
+neither root nor a quiet machine: the collector's per-core rows, the switch's pipeline, the
+controller's estimates in simulated time."""
 
 import argparse
 import json
@@ -28,16 +28,16 @@ MOST_ROUNDS = 9
 
 @dataclass(frozen=True)
 class Part:
-    """A program that measures. Its rows are those of the reader's name."""
+    """A benchmark program; `reader` names the function that reads its rows."""
 
     reader: str
-    # For cargo: what is built, and by which profile.
+    # Cargo's arguments for the package and the profile.
     build: list[str]
-    # Arguments of the program for some rows; `{json}`: its output's file.
+    # The program's arguments; `{json}`: its output file.
     arguments: list[str]
-    # Rows that it has, each measured by itself where the program can.
+    # Names of its rows, each measured separately if the program can.
     words: list[str]
-    # Its output, where it has no JSON.
+    # Whether to parse its text output, if it has no JSON.
     parse: bool = False
 
 
@@ -66,7 +66,7 @@ PARTS = [
 
 
 def build(source: Path, target: Path, part: Part) -> Path:
-    """The built program of a part."""
+    """Builds the program of a part; returns its path."""
     command = ["cargo", *part.build, "--locked", "--message-format=json", "-q"]
     environment = os.environ | {"CARGO_TARGET_DIR": str(target)}
     printed = subprocess.run(
@@ -81,7 +81,7 @@ def build(source: Path, target: Path, part: Part) -> Path:
 
 
 def measured(program: Path, source: Path, part: Part, word: str, file: Path) -> list[Row]:
-    """The rows of one run of a program."""
+    """Returns the rows of one run of a program."""
     filled = [a.format(json=file, word=word) for a in part.arguments]
     file.unlink(missing_ok=True)
     printed = subprocess.run(
@@ -97,12 +97,12 @@ def measured(program: Path, source: Path, part: Part, word: str, file: Path) -> 
 
 
 def ratio(base: Row, now: Row) -> float:
-    """How much better the present figure is; above 1 is better."""
+    """Returns how much better the present figure is; above 1 is better."""
     return now.value / base.value if now.more_is_better else base.value / now.value
 
 
 def compare(programs: tuple[Path, Path], sources: tuple[Path, Path], part: Part, word: str) -> dict:
-    """The ratios of every row that both programs have."""
+    """Returns the ratios of all rows that both programs have."""
     ratios: dict[str, list[float]] = {}
     texts: dict[str, str] = {}
     file = programs[1].with_suffix(".figures.json")
@@ -114,7 +114,7 @@ def compare(programs: tuple[Path, Path], sources: tuple[Path, Path], part: Part,
             for p, s in zip(programs, sources, strict=True)
         )
         for name in base.keys() & now.keys():
-            # Shares and memory are no speed.
+            # Shares and memory are not speeds.
             if base[name].unit in ("M/s", "Mpps", "cores") and base[name].value > 0:
                 ratios.setdefault(name, []).append(ratio(base[name], now[name]))
                 texts[name] = now[name].text

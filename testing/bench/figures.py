@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the benchmarks' raw output, each with its unit and the value that is wanted."""
+"""Rows of the benchmarks' raw output, each with its unit and target."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Row:
-    """One figure. `wanted` is a bound in the same unit; `None`: none is set."""
+    """One figure. `wanted` is a bound in the same unit; `None` if there is no target."""
 
     name: str
     text: str
@@ -19,14 +19,14 @@ class Row:
 
     @property
     def met(self) -> bool | None:
-        """Whether the wanted value is reached; `None` where none is set."""
+        """Returns whether the target is met; `None` if there is none."""
         if self.wanted is None:
             return None
         return self.value >= self.wanted if self.more_is_better else self.value <= self.wanted
 
 
 def collector(raw: dict) -> list[Row]:
-    """Rows of `make bench-collector`: millions of items a second."""
+    """Rows of `make bench-collector`: millions of items per second."""
     rows = []
     for name, row in raw.items():
         wanted = row["target"] / 1e6 or None
@@ -35,7 +35,7 @@ def collector(raw: dict) -> list[Row]:
 
 
 def controller(raw: dict) -> list[Row]:
-    """Rows of `make bench-controller`, of the program or counted in simulated time."""
+    """Rows of `make bench-controller`, from the program or from simulated time."""
     names = {
         "cpu_cores": ("CPU time of the program", "cores", False, 1.0),
         "taking_cpu_cores": ("taking telemetry", "cores", False, None),
@@ -51,7 +51,7 @@ def controller(raw: dict) -> list[Row]:
 
 
 def switch(raw: dict) -> list[Row]:
-    """Rows of `make bench-switch`: shares of the repeater without a program first."""
+    """Rows of `make bench-switch`; first the shares of the repeater's rate without a program."""
     best = {(r["size_bytes"], r["side"]): r["best"] for r in raw["sizes"] if r["best"]}
     rows = []
     for (size, side), row in best.items():
@@ -77,12 +77,12 @@ def switch(raw: dict) -> list[Row]:
 
 
 def pipeline(raw: dict) -> list[Row]:
-    """Rows of the switch's pipeline alone, without sockets."""
+    """Rows of the switch's pipeline by itself, without sockets."""
     return [Row(name, name, v / 1e6, "Mpps") for name, v in raw.items()]
 
 
 def watching(raw: dict) -> list[Row]:
-    """Rows of `make bench-watching`: each way to watch next to none."""
+    """Rows of `make bench-watching`: the ways of watching next to each other."""
     rows = []
     for name, r in raw["ways"].items():
         if name != "none":
@@ -106,7 +106,7 @@ READERS: dict[str, Callable[[dict], list[Row]]] = {
 
 
 def table(rows: Iterable[Row]) -> str:
-    """The rows as a table of a Markdown page."""
+    """Formats the rows as a Markdown table."""
     lines = ["| figure | measured | wanted | |", "|---|---|---|---|"]
     for r in rows:
         wanted = "" if r.wanted is None else f"{'≥' if r.more_is_better else '≤'} {r.wanted:.4g}"

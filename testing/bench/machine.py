@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine and the commit that figures belong to."""
+"""Describes the machine and the commit that figures belong to."""
 
 import os
 import platform
@@ -11,13 +11,13 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def git(*arguments: str) -> str:
-    """The output of a git command in the repository, without its last line end."""
+    """Returns the output of a git command in the repository, without the final newline."""
     command = ["git", "-C", str(REPOSITORY), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def cpu_model() -> str:
-    """The processor's name as the kernel gives it, or its architecture."""
+    """Returns the kernel's name of the processor, or its architecture."""
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -25,13 +25,13 @@ def cpu_model() -> str:
 
 
 def memory_gib() -> float:
-    """Main memory, GiB."""
+    """Returns the main memory, GiB."""
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
 def machine() -> dict:
-    """Date (UTC), commit, processor, cores, memory, kernel and load before the measurement.
-    `changed`: the working tree differs from the commit."""
+    """Returns date (UTC), commit, processor, cores, memory, kernel and load before the measurement.
+    `changed`: whether the working tree differs from the commit."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "commit": git("rev-parse", "HEAD"),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a benchmark and writes its page: date, machine, commit, command and every row, with the
-raw output next to it.
+"""Runs a benchmark and writes its page: date, machine, commit, command and every row, with the raw
+output next to it.
 
     python testing/bench/page.py collector [-- WORD ...]      (make bench-page BENCH_OF=collector)
 
-The page is docs/benchmarks/DATE-NAME.md; a second one of a day has a letter behind the date. What
-follows the name goes to the benchmark. The README's figures follow from the newest pages
+The page is docs/benchmarks/DATE-NAME.md; another one of the same day gets a letter after the date.
+Words after the name are passed to the benchmark. The README's figures come from the newest pages
 (`--readme` writes them, `--check` compares)."""
 
 import argparse
@@ -26,7 +26,7 @@ BEGIN, END = "<!-- <begin generated: figures> -->", "<!-- <end generated: figure
 
 @dataclass(frozen=True)
 class Benchmark:
-    """How one is run. `{json}` in the command is the file of its raw output."""
+    """How to run a benchmark. `{json}` in the command is the file for its raw output."""
 
     title: str
     command: list[str]
@@ -43,7 +43,7 @@ BENCHMARKS = {
     ),
 }
 
-# Figures that the README quotes: benchmark, row, and the sentence's words for it.
+# Figures that the README quotes: benchmark, row, and the sentence's wording.
 QUOTED = [
     ("collector", "join", "reports a second and core, decoded and joined with `tcp_probe`"),
     ("collector", "single-by-ring", "single datagrams a second, received and joined live"),
@@ -58,7 +58,7 @@ QUOTED = [
 
 
 def page(name: str, about: dict, command: str, rows: list[Row]) -> str:
-    """The text of a page."""
+    """Returns the text of a page."""
     changed = ", with changes" if about["changed"] else ""
     load = ", ".join(f"{v:.1f}" for v in about["load_average"])
     return (
@@ -71,7 +71,7 @@ def page(name: str, about: dict, command: str, rows: list[Row]) -> str:
 
 
 def free_name(date: str, name: str) -> str:
-    """DATE-NAME, or with the first letter behind the date that no page has."""
+    """Returns DATE-NAME, or with the first letter after the date that no page uses."""
     for letter in ["", *"bcdefghijklmnopqrstuvwxyz"]:
         stem = f"{date}{letter}-{name}"
         if not (PAGES / f"{stem}.json").exists() and not (PAGES / f"{stem}.md").exists():
@@ -100,7 +100,7 @@ def run(name: str, more: list[str]) -> None:
 
 
 def list_page(stem: str, title: str, about: dict) -> None:
-    """Adds a page to the lists of the documentation, behind the last session's line."""
+    """Adds a page to the documentation's lists, after the previous session's line."""
     for file, line, mark in (
         (PAGES.parent / "SUMMARY.md", f"  - [{title}](benchmarks/{stem}.md)", "](benchmarks/20"),
         (
@@ -116,7 +116,7 @@ def list_page(stem: str, title: str, about: dict) -> None:
 
 
 def sessions() -> dict[str, tuple[str, dict]]:
-    """The newest session of each benchmark: its file's stem and content."""
+    """Returns the newest session of each benchmark: its file's stem and content."""
     found = {}
     for file in sorted(PAGES.glob("*.json")):
         content = json.loads(file.read_text())
@@ -126,7 +126,7 @@ def sessions() -> dict[str, tuple[str, dict]]:
 
 
 def quoted() -> str:
-    """The README's list of figures."""
+    """Returns the README's list of figures."""
     newest = sessions()
     lines = []
     for name, key, words in QUOTED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures, pages and the README follow from raw output."""
+"""Figures, pages and the README are derived from raw output."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from page import PAGES, page, readme
 
 
 def test_every_page_is_what_its_raw_output_gives() -> None:
-    """A page edited by hand, or by an older rule, is found."""
+    """Finds a page edited by hand, or written by an older rule."""
     found = 0
     for file in PAGES.glob("*.json"):
         session = json.loads(file.read_text())
@@ -73,7 +73,7 @@ def test_less_time_is_a_higher_ratio() -> None:
 
 
 def test_a_slower_program_is_found(tmp_path: Path) -> None:
-    """By a program whose figure is what its file says."""
+    """Uses a program that prints the figure in its file."""
     from compare import MOST_ROUNDS, Part
 
     part = Part("collector", [], ["--json={json}", "{word}"], ["join"])

@@ -15,7 +15,7 @@ case "${1:-}" in
   '' | *[!0-9]*) ;;
   *) seconds=$1; shift ;;
 esac
-# Each target, and the feature that it requires.
+# Prints each target with the feature that it requires.
 required() {
   awk '/^\[\[bin\]\]/ { name = "" }
     /^name = / && !name { gsub(/"/, "", $3); name = $3; needs = "-" }
@@ -35,7 +35,7 @@ RUSTFLAGS="--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
  -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1"
 export RUSTFLAGS
-# Inputs of the switch are choices: length says nothing.
+# The switch's inputs are sequences of choices: their length says nothing.
 options=
 [ "$program" = switch ] && options="-len_control=0 -max_len=1024"
 bins=

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Planted bugs: does the simulation find them?
+"""Planted bugs: checks whether the simulation finds them.
 
-Each patch in `mutants/` plants one bug of the product. Its header has lines `Area:`, `Bug:`,
-and `Seed:` where one is known that finds it. Where an added line says `MUTANT`, the bug is
-there while the environment variable TIDEMARK_MUTANT names the patch. So one build has all of
-them, in a worktree of the last commit next to the build cache; the user's tree stays as it is.
-A patch that does not apply is an error, and so is a build that finds something with no bug
-switched on.
+Each patch in `mutants/` plants one bug in the product. Its header has lines `Area:`, `Bug:`, and
+`Seed:` if a seed that finds it is known. If an added line says `MUTANT`, the bug is active while
+the environment variable TIDEMARK_MUTANT names the patch. So one build has all of them, in a
+worktree of the last commit next to the build cache; the user's tree is not changed. A patch that
+does not apply is an error, and so is a build that finds something with no bug switched on.
 
-Results of a seed are kept next to the build for as long as the build is the same: a run that was
-interrupted goes on where it was. `--write` puts the table into mutants/README.md.
+Results per seed are kept next to the build while the build is the same: an interrupted run
+continues. `--write` puts the table into mutants/README.md.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Mutant:
     area: str
     bug: str
     patch: Path
-    # One that has found it: tried first.
+    # A seed that has found it, tried first.
     seed: int | None
 
 
@@ -58,7 +57,7 @@ def git(*args: str, cwd: Path) -> str:
 
 
 def mutants(only: list[str]) -> list[Mutant]:
-    """All patches, or those named."""
+    """Returns all patches, or those named."""
     found = []
     for patch in sorted((HERE / "mutants").glob("*.patch")):
         header = dict(re.findall(r"^(Area|Bug|Seed): (.+)$", patch.read_text(), re.MULTILINE))
@@ -73,7 +72,7 @@ def mutants(only: list[str]) -> list[Mutant]:
 
 
 def prepare(tree: Path, planted: list[Mutant]) -> None:
-    """A worktree of the last commit with every bug in it, none switched on."""
+    """Makes a worktree of the last commit with every bug in it, none switched on."""
     before = {p: (p.read_bytes(), p.stat()) for p in tree.rglob("*.rs")}
     if tree.exists():
         git(
@@ -98,7 +97,7 @@ def prepare(tree: Path, planted: list[Mutant]) -> None:
             if active == text:
                 fail(f"{m.patch}: no added line in {name} says MUTANT")
             source.write_text(active)
-    # An unchanged file keeps its time: cargo need not build it again.
+    # Unchanged files keep their time, so that cargo does not rebuild them.
     for path, (content, stat) in before.items():
         if path.exists() and path.read_bytes() == content:
             os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -115,7 +114,7 @@ def build(tree: Path, target: Path) -> Path:
 
 
 def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int, str] | None:
-    """First seed that breaks an invariant, and which."""
+    """Returns the first seed that breaks an invariant, and the invariant."""
     command = [str(binary), "--seed", str(seed), "--seeds", str(seeds), "--jobs", str(jobs)]
     done = subprocess.run(
         [*command, "--findings", "1", "--no-shrink"],
@@ -126,7 +125,7 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
     )
     found = [(int(s), invariant) for s, invariant, _ in FOUND.findall(done.stdout)]
     if done.returncode and not found:
-        # A bug may make a part panic, or a run end with an error.
+        # A bug may cause a panic, or an error that ends the run.
         said = (done.stderr or done.stdout).strip().splitlines()
         if not said:
             fail(f"{name or 'without a bug'}: the simulation ended with {done.returncode}")
@@ -135,7 +134,7 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
 
 
 class Results:
-    """Results by patch; those of another program or number of seeds are dropped."""
+    """Results by patch; results of another program or number of seeds are discarded."""
 
     def __init__(self, path: Path, binary: Path, seeds: int) -> None:
         self.path = path
@@ -151,13 +150,13 @@ class Results:
 
 
 def search(binary: Path, m: Mutant, args: argparse.Namespace) -> tuple[int, str] | None:
-    """The seed that is known first, then others from the first on."""
+    """Tries the known seed first, then all seeds from the first on."""
     found = find(binary, m.name, m.seed, 1, 1) if m.seed is not None else None
     return found or find(binary, m.name, args.seed, args.seeds, args.jobs)
 
 
 def write_page(lines: list[str], summary: str) -> None:
-    """Puts table and sum between the marks of the page."""
+    """Writes the table and summary between the page's markers."""
     text = PAGE.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         fail(f"{PAGE}: has no place for the table ({BEGIN})")

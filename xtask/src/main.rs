@@ -16,10 +16,10 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   codegen [--check]      write every generated file; fail when one is stale
-  architecture           fail when a part knows what it must not
+  architecture           fail when a part depends on one that it must not
   weight [--write]       fail when a room has more product lines than its ceiling; lower the ceilings
   prose [--write]        fail when a room or page has more hard sentences than its ceiling; lower the ceilings
-cargo xtask-programs COMMAND does the same with what is generated from .proto files and from the programs, and
+cargo xtask-programs COMMAND also covers files generated from .proto files and from the programs, and has
   manuals DIRECTORY      write manual pages and shell completions";
 
 fn main() -> ExitCode {
@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The top of the repository.
+/// Returns the top directory of the repository.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

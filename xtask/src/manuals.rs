@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Manual pages and shell completions, from the programs' own command lines.
+//! Generates manual pages and shell completions from the programs' command lines.
 
 use anyhow::{Context, Result};
 use clap::Command;
@@ -17,7 +17,7 @@ fn programs() -> [Command; 4] {
 }
 
 /// Writes `man/PROGRAM[-SUBCOMMAND].1`, `bash/PROGRAM`, `zsh/_PROGRAM` and `fish/PROGRAM.fish`
-/// below a directory. True: there is nothing that a caller must look at.
+/// below a directory. Returns true: callers have nothing to check.
 ///
 /// # Errors
 /// The directory cannot be written.
@@ -38,7 +38,7 @@ pub(crate) fn write(directory: &Path) -> Result<bool> {
             let mut program = program.clone();
             let written = clap_complete::generate_to(shell, &mut program, &name, below(folder)?)?;
             if shell == Shell::Bash {
-                // Found by the program's name.
+                // Shells find completions by the program's name.
                 fs::rename(&written, written.with_extension(""))?;
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The repository as git and cargo see it.
+//! The repository as seen by git and cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,35 +7,35 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// A crate, as its manifest says.
+/// A crate, by its manifest.
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub name: String,
     pub description: Option<String>,
     pub manifest_path: PathBuf,
     pub dependencies: Vec<Dependency>,
-    /// From the top of the repository.
+    /// Relative to the top of the repository.
     #[serde(skip)]
     pub folder: String,
 }
 
 #[derive(Deserialize)]
 pub(crate) struct Dependency {
-    /// Of the package.
+    /// Name of the package.
     pub name: String,
-    /// `dev`, `build`, or none for a program's own.
+    /// `dev`, `build`, or `None` for normal dependencies.
     pub kind: Option<String>,
 }
 
 impl Package {
-    /// Names of the packages that the crate itself needs, without those of its tests.
+    /// Returns the packages that the crate itself needs, without those for its tests.
     pub(crate) fn needs(&self) -> impl Iterator<Item = &str> {
         let own = self.dependencies.iter().filter(|d| d.kind.is_none());
         own.map(|d| d.name.as_str())
     }
 }
 
-/// Every crate of the repository, also of the workspaces of their own (fuzz targets), by folder.
+/// Returns every crate, including separate workspaces (fuzz targets), sorted by folder.
 pub(crate) fn packages(root: &Path) -> Result<Vec<Package>> {
     let mut packages = metadata(root, "Cargo.toml")?;
     for file in files(root)? {
@@ -64,7 +64,7 @@ fn metadata(root: &Path, manifest: &str) -> Result<Vec<Package>> {
             .args(["--manifest-path", manifest]),
     )?;
     let mut found: Metadata = serde_json::from_str(&text)?;
-    // Cargo gives the real path.
+    // Cargo reports the canonical path.
     let root = root.canonicalize()?;
     for p in &mut found.packages {
         let folder = p.manifest_path.parent().unwrap_or(Path::new(""));
@@ -74,7 +74,7 @@ fn metadata(root: &Path, manifest: &str) -> Result<Vec<Package>> {
     Ok(found.packages)
 }
 
-/// Every file that git follows and that is there, from the top of the repository.
+/// Returns every file that git tracks and that exists, relative to the top of the repository.
 pub(crate) fn files(root: &Path) -> Result<Vec<String>> {
     let text = run(root, Command::new("git").args(["ls-files", "-z"]))?;
     let there = |f: &&str| {
@@ -99,7 +99,7 @@ fn run(folder: &Path, command: &mut Command) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// The last column of each table, without the table of commands.
+    /// Uses the last column of each table, except for the table of commands.
     #[test]
     fn tests_that_the_page_of_attacks_names_exist() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -9,7 +9,7 @@ SELECT
     limit_before_bytes,
     action,
     limit_bytes,
-    -- Of a port that marks: the limit above the threshold.
+    -- For a port that marks: the limit above the threshold.
     if(JSONHas(record, 'limit', 'threshold_bytes'),
         JSONExtract(record, 'limit', 'limit_bytes', 'Nullable(UInt64)'), NULL) AS limit_above_bytes,
     before_utilisation,
@@ -23,7 +23,7 @@ SELECT
     error
 FROM changes
 WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32} AND queue = {queue:UInt32}
-    -- The announcement of a write; its outcome has a row of its own.
+    -- The announcement of a write; its outcome has its own row.
     AND outcome != 'intended'
     AND unix_ms >= {from_ms:UInt64} AND unix_ms < {to_ms:UInt64}
 ORDER BY unix_ms, outcome

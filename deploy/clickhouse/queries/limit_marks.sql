@@ -14,7 +14,7 @@ SELECT
     ) AS text
 FROM changes
 WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32} AND queue = {queue:UInt32}
-    -- The announcement of a write; its outcome has a row of its own.
+    -- The announcement of a write; its outcome has its own row.
     AND outcome != 'intended'
     AND unix_ms >= {from_ms:UInt64} AND unix_ms < {to_ms:UInt64}
 ORDER BY unix_ms, outcome

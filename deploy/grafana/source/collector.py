@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collector and controller: does everything arrive, and is anything lost."""
+"""Collector and controller: whether everything arrives, and whether anything is lost."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One link: is it within its targets, and what decides its buffer."""
+"""One link: whether it is within its targets, and which rule decides its buffer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PREFIX = "tidemark_controller_"
 OCCUPANCY = "tidemark_collector_link_occupancy_bytes"
 DELAY = "tidemark_collector_link_delay_seconds"
 
-# Title, unit, metric and description of single values.
+# Title, unit, metric and description of single-value panels.
 ADVICE = (
     ("Limit", "bytes", "limit_bytes", "The port's buffer limit in force."),
     ("Limit to set", "bytes", "advised_limit_bytes", "The limit in force where it serves."),
@@ -47,13 +47,13 @@ NOW = (
 
 
 def of_link(title: str, unit: str, **legends: str) -> timeseries.Panel:
-    """Metrics of the link, each with its legend."""
+    """Plots metrics of the link, each with its legend."""
     lines = [expr(f"{PREFIX}{metric}{LINK}", legend) for metric, legend in legends.items()]
     return graph(title, unit, *lines)
 
 
 def now() -> list[Builder]:
-    """The conclusion first, then what it rests on."""
+    """Shows the conclusion first, then its evidence."""
     verdict = expr(with_names(f"{PREFIX}buffer_verdict{LINK}"), NAME)
     of_verdict = "Whether the buffer is too big, too small, or fine for the link's targets."
     serve = single(
@@ -69,7 +69,7 @@ def now() -> list[Builder]:
 
 
 def of_histogram(title: str, unit: str, histogram: str, **limits: str) -> timeseries.Panel:
-    """Quantiles of all packets in each span, with limits."""
+    """Plots quantiles over all packets of each interval, with limits."""
     shares = {"median": 0.5, "95 %": 0.95, "99 %": 0.99}
     lines = [expr(quantile(q, histogram, LINK), name) for name, q in shares.items()]
     lines += [expr(f"{PREFIX}{metric}{LINK}", legend) for metric, legend in limits.items()]
@@ -77,7 +77,7 @@ def of_histogram(title: str, unit: str, histogram: str, **limits: str) -> timese
 
 
 def mean(histogram: str) -> str:
-    """Of all packets in each span."""
+    """Returns the mean over all packets of each interval."""
     parts = (f"rate({histogram}_{part}{LINK}[$__rate_interval])" for part in ("sum", "count"))
     return " / ".join(f"sum by (node, port, queue) ({part})" for part in parts)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All links by name: which buffers are too big or too small, and what their packets meet."""
+"""All links by name: buffers that are too big or too small, and delay and loss of their packets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .panels import (
 PREFIX = "tidemark_controller_"
 OCCUPANCY = "tidemark_collector_link_occupancy_bytes"
 DELAY = "tidemark_collector_link_delay_seconds"
-# A row of the table leads to its link.
+# Each row of the table links to its link's dashboard.
 FIELDS = ("node", "port", "queue")
 OF_LINK = "/d/tidemark-link?" + "&".join(f"var-{f}=${{__data.fields.{f}}}" for f in FIELDS)
 
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def now() -> table.Panel:
-    """A row for each link."""
+    """Shows a row per link."""
     panel = table.Panel().title("Links").description("The name of a port leads to its link.")
     panel = panel.datasource(PROMETHEUS).span(24).height(10)
     names = {"node_name": "Node", "port_name": "Port"}

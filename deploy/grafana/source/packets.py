@@ -22,7 +22,7 @@ from .panels import (
     typed,
 )
 
-# Of the span on the screen.
+# The dashboard's time range.
 SPAN = "time >= toDateTime(intDiv($__from, 1000)) AND time < toDateTime(intDiv($__to, 1000) + 1)"
 NODES = (
     f"SELECT DISTINCT toString(node_id) AS node FROM queue_1s WHERE {SPAN} ORDER BY toUInt32(node)"
@@ -41,7 +41,7 @@ CAPACITY = f"query_result(max(8 * tidemark_controller_capacity_bytes_per_second{
 
 
 def capacity() -> QueryVariable:
-    """ClickHouse holds no capacity: Prometheus does."""
+    """Takes the capacity from Prometheus, because ClickHouse has none."""
     variable = QueryVariable("capacity_bps").label("Capacity, bits/s").datasource(PROMETHEUS)
     variable = variable.query(CAPACITY).regex(r"/\} (\S+) /")
     return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)

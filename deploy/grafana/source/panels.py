@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Panels of both data sources, each in one line."""
+"""Panels of both data sources, each made by one call."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ QUERIES = Path(__file__).resolve().parents[2] / "clickhouse" / "queries"
 PROMETHEUS = DataSourceRef(type_val="prometheus", uid="${prometheus}")
 CLICKHOUSE = DataSourceRef(type_val="grafana-clickhouse-datasource", uid="${clickhouse}")
 
-# Parameters of queries in Grafana: the span on the screen; else a variable of the name.
+# Query parameters in Grafana: the time range; otherwise a variable of the same name.
 PARAMETERS = {"from_ms": "$__from", "to_ms": "$__to"}
 
-# Every link with its names, once even where two controllers tell of it.
+# Every link with its names, only once if two controllers report it.
 LINK_NAMES = "max by (node, port, queue, node_name, port_name) (tidemark_controller_link_info)"
 NAME = "{{node_name}} {{port_name}} queue {{queue}}"
 LINK = '{node="$node",port="$port",queue="$queue"}'
@@ -47,13 +47,13 @@ VERDICT = [
     ValueMap({value: ValueMappingResult(text, color) for value, (text, color) in VERDICTS.items()})
 ]
 
-# Units of columns by the ends of their names.
+# Units of columns, by the end of the column's name.
 UNITS = {"_bytes": "bytes", "_bps": "bps", "_ms": "ms", "_us": "µs", "loss": "percentunit"}
 UNITS |= {"loss_rate": "percentunit", "utilisation": "percentunit"}
 
 
 def board(name: str, title: str, description: str, console: str = "") -> dashboard.Dashboard:
-    """With links to the other dashboards and to a page of the console."""
+    """Makes a dashboard with links to the other dashboards and to a page of the console."""
     others = dashboard.DashboardLink("Tidemark").type(DashboardLinkType.DASHBOARDS)
     others = others.tags(["tidemark"]).include_vars(True).keep_time(True)
     page = dashboard.DashboardLink("Console").type(DashboardLinkType.LINK)
@@ -75,7 +75,7 @@ def source(name: str, kind: str) -> dashboard.DatasourceVariable:
 
 
 def label_values(name: str, label: str, metric: str) -> dashboard.QueryVariable:
-    """A choice among the values that a label has in Prometheus."""
+    """Makes a variable with the values of a Prometheus label."""
     return (
         dashboard.QueryVariable(name)
         .label(name.capitalize())
@@ -86,7 +86,7 @@ def label_values(name: str, label: str, metric: str) -> dashboard.QueryVariable:
 
 
 def named_numbers(name: str, metric: str) -> dashboard.QueryVariable:
-    """A choice among nodes or ports: their names where they have some, their numbers as values."""
+    """Makes a variable of nodes or ports: shows names, if any, and has their numbers as values."""
     found = f'/{{{name}="(?<value>[^"]*)"(?:,{name}_name="(?<text>[^"]*)")?/'
     variable = dashboard.QueryVariable(name).label(name.capitalize()).datasource(PROMETHEUS)
     variable = variable.query(f"query_result(max by ({name}, {name}_name) ({metric}))")
@@ -94,18 +94,18 @@ def named_numbers(name: str, metric: str) -> dashboard.QueryVariable:
 
 
 def sql_values(name: str, label: str, sql: str) -> dashboard.QueryVariable:
-    """A choice among the values that a query of ClickHouse gives."""
+    """Makes a variable with the results of a ClickHouse query."""
     variable = dashboard.QueryVariable(name).label(label).datasource(CLICKHOUSE).query(sql)
     return variable.refresh(VariableRefresh.ON_TIME_RANGE_CHANGED)
 
 
 def console() -> dashboard.TextBoxVariable:
-    """Address of the console: Prometheus does not know whether it has TLS."""
+    """Makes a variable for the console's address: Prometheus does not know whether it uses TLS."""
     return typed("console", "http://127.0.0.1:8080", "Console")
 
 
 def typed(name: str, value: str, label: str) -> dashboard.TextBoxVariable:
-    """A value that the reader types."""
+    """Makes a variable that the user types."""
     return (
         dashboard.TextBoxVariable(name)
         .label(label)
@@ -119,18 +119,18 @@ def expr(query: str, legend: str = "") -> prometheus.Dataquery:
 
 
 def with_names(query: str) -> str:
-    """A value of each link, with the names of the link."""
+    """Adds the link's names to the value of each link."""
     return f"({query}) * on (node, port, queue) group_left (node_name, port_name) {LINK_NAMES}"
 
 
 def quantile(q: float, histogram: str, link: str = "") -> str:
-    """Of a histogram of links, each for itself."""
+    """Returns the quantile of a histogram, separately per link."""
     rates = f"rate({histogram}_bucket{link}[$__rate_interval])"
     return f"histogram_quantile({q}, sum by (node, port, queue, le) ({rates}))"
 
 
 def heat(title: str, unit: str, histogram: str, link: str, description: str) -> heatmap.Panel:
-    """How often each value was met, over time."""
+    """Plots how often each value occurred, over time."""
     counts = f"sum by (le) (increase({histogram}_bucket{link}[$__rate_interval]))"
     query = expr(counts, "{{le}}").format(PromQueryFormat.HEATMAP)
     panel = heatmap.Panel().title(title).description(description).datasource(PROMETHEUS)
@@ -140,11 +140,11 @@ def heat(title: str, unit: str, histogram: str, link: str, description: str) -> 
 
 @dataclass
 class Marks(builder.Builder[AnnotationQuery], AnnotationQuery):
-    """Events drawn into every graph."""
+    """Events drawn into every graph, as annotations."""
 
     name: str
     datasource: DataSourceRef
-    # Fields that annotations of this data source have.
+    # Fields of annotations that are specific to the data source.
     of_source: dict[str, object]
 
     def build(self) -> Marks:
@@ -156,7 +156,7 @@ class Marks(builder.Builder[AnnotationQuery], AnnotationQuery):
 
 
 def limit_marks() -> Marks:
-    """Changes of the limit in force, by any writer, each with the new limit."""
+    """Marks changes of the limit in force, by any writer, with the new limit."""
     limit = f"tidemark_controller_limit_bytes{LINK}"
     changed = f"{limit} != {limit} offset $__interval"
     expr = f'count_values by (node, port, queue) ("limit", {changed})'
@@ -166,7 +166,7 @@ def limit_marks() -> Marks:
 
 
 def sql_marks(title: str, name: str) -> Marks:
-    """Rows with `time` and `text` of a stored query."""
+    """Marks the rows of a stored query with `time` and `text`."""
     return Marks(title, CLICKHOUSE, {"target": Sql(stored_query(name), 1, "Anno").to_json()})
 
 
@@ -185,14 +185,14 @@ def graph(
 
 
 def with_units(panel: builder.Builder, units: dict[str, str] = UNITS) -> builder.Builder:
-    """Columns by the ends of their names."""
+    """Sets units of columns by the ends of their names."""
     for end, unit in units.items():
         panel = panel.override_by_regexp(f"/{end}$/", [DynamicConfigValue("unit", unit)])
     return panel
 
 
 def on_right(panel: timeseries.Panel, **units: str) -> timeseries.Panel:
-    """Draws columns of other units on axes of their own."""
+    """Draws columns with other units on separate axes."""
     for name, unit in units.items():
         properties = {"unit": unit, "custom.axisPlacement": "right"}
         values = [DynamicConfigValue(k, v) for k, v in properties.items()]
@@ -214,7 +214,7 @@ def answer(panel: stat.Panel) -> stat.Panel:
 def filled(
     board: dashboard.Dashboard, rows: dict[str, list[builder.Builder]]
 ) -> dashboard.Dashboard:
-    """With rows of panels."""
+    """Adds rows of panels to a dashboard."""
     for title, panels in rows.items():
         board = board.with_row(dashboard.Row(title))
         for panel in panels:
@@ -246,7 +246,7 @@ class Sql(variants.Dataquery, builder.Builder["Sql"]):
 
 
 def stored_query(name: str) -> str:
-    """A query of deploy/clickhouse/queries with Grafana's variables for its parameters."""
+    """Returns a query of deploy/clickhouse/queries, with Grafana's variables for its parameters."""
     text = (QUERIES / f"{name}.sql").read_text()
     text = "".join(line for line in text.splitlines(True) if not line.startswith("--"))
     return re.sub(r"\{(\w+):\w+\}", lambda m: PARAMETERS.get(m[1], f"${m[1]}"), text).strip()

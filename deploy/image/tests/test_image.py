@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image: what it runs, that two builds are the same, and that its companion files fit it.
+"""The image: its programs, its reproducibility, and its companion files.
 
-`make test-image` builds it; TIDEMARK_IMAGES names the store that it is in.
+`make test-image` builds it; TIDEMARK_IMAGES names the store that contains it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def inside(container: str, *command: object, user: str = "nobody") -> str:
 
 
 def test_it_shows_the_recorded_run(container: str):
-    """Without rights in the container; the numbers are the run's."""
+    """Without privileges in the container; the numbers are the run's."""
     text = inside(container, "tidemark", "demo", "--replay", "--port", "28490", "--once")
     row = next(line for line in text.splitlines() if line.startswith("10:1"))
     shown = re.search(r" (\d+\.\d) +(\d+\.\d) +(?:fine|too big|too small|cannot say)", row)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The archive's name is one that podman, Docker and skopeo take."""
+"""Podman, Docker and skopeo accept the archive's name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from image_name import NAME, tag_of
 
-# Of a commit that is not tagged, a tagged one, a candidate, and one with an epoch.
+# An untagged commit, a tagged one, a release candidate, and one with an epoch.
 VERSIONS = ("0.1.0+git20261126.9d8fae3b", "0.1.0", "1.0.0~rc1-2", "1:2.0+dirty")
 # github.com/distribution/reference, regexp.go.
 TAG = re.compile(r"[\w][\w.-]{0,127}", re.ASCII)
@@ -38,7 +38,7 @@ def test_two_versions_have_two_tags():
 
 
 def archive(path: Path, reference: str) -> None:
-    """An OCI archive of an image without any file, by this name."""
+    """Writes an OCI archive of an empty image with this name."""
     blobs: dict[str, bytes] = {}
 
     def described(kind: str, content: bytes) -> dict[str, object]:
@@ -79,7 +79,7 @@ def test_podman_loads_it(tmp_path: Path, version: str):
         pytest.skip(message)
     file = tmp_path / "image.oci.tar"
     archive(file, f"{NAME}:{tag_of(version)}")
-    # podman takes no longer path than 50 characters for what it has while it runs.
+    # podman's runtime directory must have a path of at most 50 characters.
     with tempfile.TemporaryDirectory(prefix="tag-") as run:
         store = ["--root", tmp_path / "root", "--runroot", run, "--storage-driver", "vfs"]
         loaded = subprocess.run(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The containerlab topology, deployed as containerlab does it, without containerlab.
+"""The containerlab topology, deployed like containerlab does, but without containerlab.
 
-Each node is a network namespace and the image's root file system; links are veth pairs, put there
-once the commands run. Real TCP crosses the switch, and the controller has to find the flows.
+Each node is a network namespace with the image's root file system; links are veth pairs, added once
+the commands run. Real TCP crosses the switch, and the controller must find the flows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import yaml
 from test_image import HERE, IMAGE, buildah
 
 TOPOLOGY = HERE / "containerlab/tidemark.clab.yml"
-# containerlab's management network, by which the controller reaches the switch.
+# containerlab's management network, over which the controller reaches the switch.
 SWITCH_ADDRESS, CONTROLLER_ADDRESS = "192.0.2.1", "192.0.2.2"
-# A container has nothing of the host's: `tidemark` would follow the Makefile's TIDEMARK_BIN_DIR.
+# A container has nothing of the host's: TIDEMARK_BIN_DIR of the Makefile would affect `tidemark`.
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
@@ -79,7 +79,7 @@ class Deployment:
             ip("-n", self.namespace(node), "link", "set", name, "up")
 
     def run(self, node: str, words: str, **more: int) -> subprocess.Popen[bytes]:
-        """A command line of the topology in its node."""
+        """Runs a command line of the topology in its node."""
         log = (self.root / f"tmp/{node}.log").open("ab")
         command = ["ip", "netns", "exec", self.namespace(node), "chroot", str(self.root)]
         streams = {"stdout": log, "stderr": log} | more
@@ -90,7 +90,7 @@ class Deployment:
             )
 
     def link(self) -> dict:
-        """The controller's answer for the bottleneck."""
+        """Returns the controller's answer for the bottleneck."""
         fetch = (
             "import urllib.request as r;"
             "print(r.urlopen('http://127.0.0.1:8080/api/v1/links/1/2',timeout=5).read().decode())"

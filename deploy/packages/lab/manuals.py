@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Manual page and shell completions of tidemark-lab, from its command line.
+"""Writes the manual page and shell completions of tidemark-lab, from its command line.
 
     manuals.py DIRECTORY
 
-They go where `cargo xtask-programs manuals DIRECTORY` puts those of the other programs.
+The layout is that of `cargo xtask-programs manuals DIRECTORY` for the other programs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
     words += ["--project-name", "Tidemark", "--manual-title", "Tidemark", "--output", page]
     words += ["--description", "experiments on buffers with real TCP"]
     words += ["--format", "single-commands-section"]
-    # The page says its date.
+    # The page contains its date.
     environment = os.environ | {"SOURCE_DATE_EPOCH": epoch, "COLUMNS": "80"}
     subprocess.run([str(w) for w in words], check=True, env=environment)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package tidemark-lab in a Debian that has Python and nothing else: no file outside of the
-packages is needed."""
+"""The package tidemark-lab in a Debian with only Python: needs no files outside the packages."""
 
 from __future__ import annotations
 
@@ -38,14 +37,14 @@ def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def lab(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Without rights, and without a network."""
+    """Runs a command without privileges and without a network."""
     command = ["unshare", "--net", "chroot", "--userspec=nobody:nogroup", str(root)]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
     command += ["/bin/sh", "-c", 'cd /tmp && exec tidemark-lab "$@"', "lab", *words]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
 
 
-# Parts of a machine outside Debian: the file systems of its kernel, an empty /run, loopback.
+# The parts of a machine outside Debian: the kernel's file systems, an empty /run, loopback.
 MACHINE = """
 root=$1; user=$2; shift 2
 mount -t proc proc "$root/proc"
@@ -57,7 +56,7 @@ exec chroot --userspec="$user" "$root" "$@"
 
 
 def machine(root: Path, user: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """As on a machine of its own: its mounts, processes and network go when the command ends."""
+    """Runs a command like on its own machine: its mounts, processes and network end with it."""
     command = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
     command += ["sh", "-ec", MACHINE, "machine", str(root), user, "tidemark-lab", *words]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LANG": "C.UTF-8"}
@@ -71,7 +70,7 @@ def test_help_and_list(debian: Path):
 
 
 def test_an_experiment_is_planned(debian: Path):
-    """Without rights; which congestion controls there are is read in /proc."""
+    """Without privileges; available congestion controls are read from /proc."""
     done = machine(debian, "nobody", "run", "first", "--dry-run")
     assert done.returncode == 0 and "to run" in done.stderr, done
     done = machine(debian, "nobody", "sweep", "algorithms", "--dry-run")
@@ -80,7 +79,7 @@ def test_an_experiment_is_planned(debian: Path):
 
 
 def test_figures_of_a_run_are_drawn(debian: Path):
-    """With its own numpy, pyarrow and matplotlib."""
+    """Uses the package's own numpy, pyarrow and matplotlib."""
     data = HERE.parents[1] / "testbed/lab/tests/data/small"
     run = debian / "tmp/small"
     shutil.copytree(data, run)
@@ -90,7 +89,7 @@ def test_figures_of_a_run_are_drawn(debian: Path):
 
 
 def test_an_experiment_runs(debian: Path):
-    """Real TCP through the switch of the package; tracefs is not mounted before."""
+    """Real TCP through the package's switch; tracefs is not mounted beforehand."""
     short = ["--set", "run.warmup=3s"]
     for phase in ("full", "half"):
         short += ["--set", f"phases.{phase}.duration=5s"]
@@ -111,7 +110,7 @@ def test_what_it_cannot_do_here_is_said(debian: Path):
         (("run", "first", "--back-end", "ns3"), "TIDEMARK_NS3"),
         (("run", "first"), "mount /proc"),
         (("doctor",), "the lab needs root"),
-        (("paper", "utb", "--quick", "--docs"), "in a clone of the repository only"),
+        (("paper", "utb", "--quick", "--docs"), "only in a clone of the repository"),
         (("run", "nonsense"), "`list` names them"),
     ):
         done = lab(debian, *words)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command of a package has a manual page and completions; those of `tidemark` are written by
-hand."""
+"""Every command of a package has a manual page and completions; those of `tidemark` are
+handwritten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from layout import PACKAGES  # noqa: E402
 
 
 def verbs() -> set[str]:
-    """Verbs that the usage of `tidemark` names, but for the one that every program has."""
+    """Returns the verbs in the usage of `tidemark`, except for the one that every program has."""
     usage = (FRONT / "tidemark").read_text().split("TEXT")[1]
     return set(re.findall(r"^  (\w+) (?:\.\.\.|--replay)", usage, re.MULTILINE))
 
@@ -58,7 +58,7 @@ def test_a_command_without_a_page_is_refused(tmp_path: Path):
 
 
 def test_pages_of_others_are_not_taken(tmp_path: Path):
-    """`tidemark` begins the name of every other command."""
+    """All other commands' names begin with `tidemark`."""
     shutil.copytree(FRONT, tmp_path / "manuals")
     for page in ("tidemark-traffic.1", "tidemark-traffic-run.1", "tidemark-trafficlight.1"):
         (tmp_path / "manuals/man" / page).write_text(page)
@@ -78,7 +78,7 @@ def test_what_is_written_by_hand_names_every_verb_and_option():
 
 
 def completed(*words: str, before: str = "") -> list[str]:
-    """Completions that bash offers for the last word."""
+    """Returns bash's completions for the last word."""
     script = (
         f'{before}\nsource "$0"\nCOMP_WORDS=("$@")\nCOMP_CWORD=$(($# - 1))\n'
         '_tidemark tidemark\nprintf "%s\\n" "${COMPREPLY[@]}"'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The packages in a bare Debian: installed, run by a user without rights, removed.
+"""The packages in a bare Debian: installed, run by an unprivileged user, removed.
 
 `make test-packages` builds them and makes the Debian (debootstrap); TIDEMARK_PACKAGES and
 TIDEMARK_CHROOT name both.
@@ -27,12 +27,12 @@ PACKAGES = Path(os.environ.get("TIDEMARK_PACKAGES", HERE.parents[1] / "target/pa
 CHROOT = Path(os.environ.get("TIDEMARK_CHROOT", HERE.parents[1] / "target/debian"))
 NAMES = ("tidemark-collector", "tidemark-controller", "tidemark-switch", "tidemark")
 LAB = "tidemark-lab"
-# Promised time from packages to an estimate on the page.
+# Longest promised time from installing the packages to an estimate on the page.
 LIVE_PICTURE_S = 60
 
 
 def debs(names: tuple[str, ...] = NAMES) -> list[Path]:
-    """The newest of each package."""
+    """Returns the newest file of each package."""
     found = []
     for name in names:
         all_of_it = sorted(PACKAGES.glob(f"{name}_*.deb"), key=lambda p: p.stat().st_mtime)
@@ -42,7 +42,7 @@ def debs(names: tuple[str, ...] = NAMES) -> list[Path]:
 
 
 def inside(root: Path, *command: object, user: str = "root") -> subprocess.CompletedProcess[str]:
-    """A command in the Debian, as root or as `nobody` without any capability."""
+    """Runs a command in the Debian, as root or as `nobody` without capabilities."""
     drop = ["--userspec=nobody:nogroup"] if user == "nobody" else []
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
     words = ["chroot", *drop, str(root), *(str(c) for c in command)]
@@ -56,12 +56,12 @@ def must(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A copy of the bare Debian with the packages in its /tmp."""
+    """Copies the bare Debian, with the packages in its /tmp."""
     assert os.geteuid() == 0, "chroot needs root"
     assert (CHROOT / "etc/debian_version").is_file(), f"no Debian in {CHROOT}: make test-packages"
     root = tmp_path_factory.mktemp("debian") / "root"
     subprocess.run(["cp", "-a", "--reflink=auto", CHROOT, root], check=True)
-    # pytest's directories are their owner's alone.
+    # Only their owner may enter pytest's directories.
     for directory in (root.parent, root.parent.parent, root.parent.parent.parent):
         directory.chmod(0o755)
     for program in ("python3", "gcc", "cargo", "node", "curl"):
@@ -78,14 +78,14 @@ def install(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def debian(bare: Path) -> Path:
-    """With the packages installed, and nothing else."""
+    """Has the packages installed, and nothing else."""
     install(bare)
     return bare
 
 
 @contextmanager
 def demonstration(root: Path, port: int) -> Iterator[None]:
-    """`tidemark demo --replay` as `nobody`, until the block ends."""
+    """Runs `tidemark demo --replay` as `nobody`, until the block ends."""
     words = ["chroot", "--userspec=nobody:nogroup", str(root), "tidemark", "demo", "--replay"]
     environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/tmp"}
     demo = subprocess.Popen([*words, "--port", str(port)], env=environment)
@@ -98,7 +98,7 @@ def demonstration(root: Path, port: int) -> Iterator[None]:
 
 
 def answer(url: str) -> bytes:
-    """Empty where nobody answers yet."""
+    """Returns the body; empty while nobody answers."""
     try:
         with urllib.request.urlopen(url, timeout=5) as response:
             return response.read()
@@ -107,7 +107,7 @@ def answer(url: str) -> bytes:
 
 
 def estimated(base: str) -> bool:
-    """Whether the page is served and a link has an estimate of its flows."""
+    """Returns whether the page is served and a link has an estimate of its flows."""
     if b"<html" not in answer(base + "/"):
         return False
     links = json.loads(answer(base + "/api/v1/links") or "{}").get("links", [])
@@ -187,7 +187,7 @@ def test_manual_pages_and_completions(debian: Path):
 
 
 def test_grafana_finds_dashboards_and_data_sources(debian: Path):
-    """As docs/how-to/grafana.md names the directories."""
+    """Uses the directories named in docs/how-to/grafana.md."""
     grafana = debian / "usr/share/tidemark/grafana"
     dashboards = {p.name for p in (grafana / "dashboards").iterdir()}
     assert dashboards == {"link.json", "collector.json", "packets.json"}
@@ -208,7 +208,7 @@ def test_configuration_of_an_administrator_is_kept(debian: Path):
 
 
 def test_two_builds_are_the_same_bytes(tmp_path: Path):
-    """Of the same programs."""
+    """Builds twice from equal programs."""
     programs = os.environ.get("TIDEMARK_BIN_DIR", str(HERE.parents[1] / "target/release"))
     build = [sys.executable, str(HERE / "build.py"), "--programs", programs]
     for out in ("a", "b"):

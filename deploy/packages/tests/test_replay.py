@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tidemark demo --replay` ends in the recorded run, whole."""
+"""`tidemark demo --replay` ends with the complete recorded run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[3]
 PACKAGES = REPOSITORY / "deploy" / "packages"
 BIN_DIR = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
-# A run of 39 s; of its reports 7 are missing.
+# A run of 39 s, in which 7 reports are missing.
 RECORDED = REPOSITORY / "collector" / "daemon" / "fixtures" / "import"
 SECONDS = 39.3
 RECEIVED, LOST = 2520, 7
 
 
 def free_port() -> int:
-    """The first of four that are free."""
+    """Returns the first of four free ports."""
     for port in range(28400, 32000, 4):
         sockets = [socket.socket() for _ in range(4)]
         try:
@@ -44,7 +44,7 @@ def free_port() -> int:
 
 
 class Demo:
-    """A played demonstration: what the terminal said, and the API at its address."""
+    """A replayed demonstration: its terminal output, and the API at its address."""
 
     def __init__(self, tmp_path: Path) -> None:
         shutil.copytree(PACKAGES / "demo", tmp_path / "share" / "demo")
@@ -69,7 +69,7 @@ class Demo:
         )
 
     def until(self, words: str) -> None:
-        """Reads the terminal up to a line with these words."""
+        """Reads the terminal until a line contains these words."""
         assert self.process.stdout
         for line in self.process.stdout:
             self.said += line

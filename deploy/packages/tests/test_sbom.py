@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bill of materials of tidemark-lab names every library that its package holds."""
+"""The bill of materials of tidemark-lab names every library in its package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIBRARIES = HERE / "lab/libraries.txt"
 
 
 def test_every_library_of_the_lab_is_named(tmp_path: Path):
-    """By the command of `make sbom`."""
+    """Uses the command of `make sbom`."""
     recipe = (HERE.parents[1] / "Makefile").read_text()
     (words,) = re.findall(r"cyclonedx-py (requirements .*) -o \S+", recipe)
     tool = Path(sys.executable).with_name("cyclonedx-py")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A front on a port of its own, that can be killed and started again; reports."""
+"""A front on its own port, which can be killed and restarted; and a source of reports."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 
 def eventually(what: str, test: Callable[[], object], timeout_s: float = 60) -> None:
-    """Waits for something that happens soon."""
+    """Waits until `test` returns something true."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
         if test():
@@ -69,7 +69,7 @@ class Front:
         return self
 
     def kill(self) -> None:
-        """As kill -9."""
+        """Kills the front with SIGKILL."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
@@ -83,7 +83,7 @@ class Front:
             self.process = None
 
     def query(self, sql: str, database: str = "tidemark", **params: object) -> list[list[str]]:
-        """Rows of text."""
+        """Runs a query; returns rows of text."""
         pairs = {"database": database} | {f"param_{k}": str(v) for k, v in params.items()}
         url = f"{self.url}/?{urllib.parse.urlencode(pairs)}"
         try:
@@ -97,14 +97,14 @@ class Front:
         return int(self.query(sql, **params)[0][0])
 
     def file(self, name: str, **params: object) -> list[dict[str, str]]:
-        """A query of deploy/clickhouse/queries; rows by column name."""
+        """Runs a query of deploy/clickhouse/queries; returns rows by column name."""
         sql = (DEPLOY / "queries" / f"{name}.sql").read_text() + "\nFORMAT TSVWithNames"
         names, *rows = self.query(sql, **params)
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 class Container(Front):
-    """A real server, in a container of image TIDEMARK_CLICKHOUSE_IMAGE."""
+    """A real server in a container of image TIDEMARK_CLICKHOUSE_IMAGE."""
 
     def __init__(self, image: str, port: int):
         super().__init__(Path(), port)
@@ -151,7 +151,7 @@ def front() -> Iterator[Front]:
         finally:
             container.remove()
         return
-    # Not below tmp_path, which nobody but its owner may enter.
+    # Not below tmp_path, which only its owner may enter.
     with tempfile.TemporaryDirectory(prefix="tidemark-front-") as directory:
         Path(directory).chmod(0o755)
         f = Front(Path(directory) / "tables", free_port()).start()
@@ -160,7 +160,7 @@ def front() -> Iterator[Front]:
 
 
 class Switch:
-    """Sends telemetry reports 2.0 of one queue, laid out as by the P4 program."""
+    """Sends telemetry reports 2.0 of one queue, in the P4 program's layout."""
 
     FLOWS = 8
     SERVICE_NS = 123_040
@@ -177,7 +177,7 @@ class Switch:
         self.socket.close()
 
     def report(self) -> bytes:
-        """The next packet's."""
+        """Returns the next packet's report."""
         i = self.sent
         dropped = i % self.DROP_EVERY == self.DROP_EVERY - 1
         arrived_ns = 5_000_000_000 + i * self.SERVICE_NS
@@ -208,7 +208,7 @@ class Switch:
         return fixed + metadata + ip + tcp
 
     def send(self, reports: int, per_s: float = 20_000) -> None:
-        """Paced, so that the receiver's buffer does not overflow."""
+        """Sends reports at a limited rate, so that the receiver's buffer does not overflow."""
         begin = time.monotonic()
         for i in range(reports):
             self.socket.sendto(self.report(), self.address)
@@ -219,12 +219,12 @@ class Switch:
 
 
 class Daemon:
-    """A program that runs until it is ended."""
+    """A program that runs until it is stopped."""
 
     process: subprocess.Popen[str] | None = None
 
     def launch(self, command: list[str], stream: str, ready: str) -> None:
-        """Starts it and waits for a line that begins with `ready`."""
+        """Starts the program and waits for a line that begins with `ready`."""
         self.process = subprocess.Popen(command, text=True, **{stream: subprocess.PIPE})
         lines = getattr(self.process, stream)
         for line in lines:
@@ -232,7 +232,7 @@ class Daemon:
                 break
         else:
             raise AssertionError(f"{command[0]} does not start")
-        # Its pipe must not fill up.
+        # The pipe must not fill up.
         threading.Thread(target=lines.read, daemon=True).start()
 
     def end(self) -> None:
@@ -241,7 +241,7 @@ class Daemon:
         self.process = None
 
     def kill(self) -> None:
-        """As kill -9."""
+        """Kills the program with SIGKILL."""
         if self.process:
             self.process.kill()
             self.process.wait()
@@ -273,7 +273,7 @@ class Collector(Daemon):
             return answer.read().decode()
 
     def metric(self, name: str) -> float:
-        """Sum over labels."""
+        """Returns a metric, summed over its labels."""
         lines = self.get("/metrics").splitlines()
         prefix = f"tidemark_collector_{name}"
         values = [float(line.split()[-1]) for line in lines if re.match(rf"{prefix}(\{{|\s)", line)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's audit log in ClickHouse: every record once, whichever process is killed."""
+"""The controller's audit log in ClickHouse: stored once per record, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMER = {
 
 
 class Controller(Daemon):
-    """`tidemark-controller run` without collector and switch, writing to none."""
+    """`tidemark-controller run` without a collector or a switch."""
 
     def __init__(self, directory: Path, url: str):
         self.http = free_port()
@@ -83,7 +83,7 @@ def test_every_record_once(front: Front, controller: Controller):
     assert controller.metric("audit_records_not_written_total") == 0
     assert limits(front) == ["172448", "100000"]
 
-    # Killed after the insert, before its position was written.
+    # Killed after the insert, before its position was saved.
     controller.set_limit(90_000)
     eventually("it is stored", lambda: len(limits(front)) == 3)
     controller.kill()
@@ -92,7 +92,7 @@ def test_every_record_once(front: Front, controller: Controller):
     eventually("all is stored again", lambda: controller.metric("audit_records_stored_total") == 3)
     assert limits(front) == ["172448", "100000", "90000"]
 
-    # A limit set just before the end is stored by the end.
+    # A limit set just before the program ends is stored when it ends.
     controller.set_limit(80_000)
     controller.end()
     assert limits(front) == ["172448", "100000", "90000", "80000"]

@@ -35,7 +35,7 @@ def test_statements():
 
 
 def test_interface(front):
-    """One front for everything that needs no restart: starting it takes a second."""
+    """One front for all tests without restarts: starting it takes a second."""
     with urllib.request.urlopen(f"{front.url}/ping") as answer:
         assert answer.read() == b"Ok.\n"
     assert front.query("SELECT 1 AS a, 'x' AS b") == [["1", "x"]]
@@ -43,14 +43,14 @@ def test_interface(front):
     status, _, body = post(front, b"SELECT 1 AS a", default_format="JSONEachRow")
     assert (status, json.loads(body)) == (200, {"a": 1})
 
-    # Errors have the server's code.
+    # Errors have the same code as a server's.
     status, headers, body = post(front, b"SELECT * FROM nothing")
     assert (status, headers["X-ClickHouse-Exception-Code"]) == (404, "60")
     assert b"UNKNOWN_TABLE" in body
     status, headers, _ = post(front, b"SELEC 1")
     assert (status, headers["X-ClickHouse-Exception-Code"]) == (400, "62")
 
-    # Formats of data, packed and plain.
+    # Input formats, compressed and plain.
     front.query(
         "CREATE TABLE t (a UInt32, b String, c UInt8 ALIAS a) ENGINE = MergeTree ORDER BY a "
         "SETTINGS non_replicated_deduplication_window = 100"
@@ -69,7 +69,7 @@ def test_interface(front):
     assert status == 500 and headers["X-ClickHouse-Exception-Code"] == "33"
     assert post(front, b"", {"Content-Encoding": "br"}, query=query)[0] == 400
 
-    # An equal token is the same insert; other data does not matter.
+    # Equal tokens mean the same insert, even if the data differs.
     for data in (b"20,a\n", b"21,b\n"):
         post(front, data, query="INSERT INTO t FORMAT CSV", insert_deduplication_token="one")
     assert front.query("SELECT a FROM t WHERE a >= 20") == [["20"]]
@@ -90,7 +90,7 @@ def test_killed_front_keeps_rows_and_tokens(front):
 
 
 def test_schema_has_a_lifetime(front):
-    """TTL drops whole parts: rows of a day go together."""
+    """TTL drops whole parts: rows of a day are stored together."""
     for table in ("postcards", "tcp_probe", "events", "queue_1ms", "queue_1s", "flow_1s"):
         create = front.query(
             "SELECT create_table_query FROM system.tables WHERE database = 'tidemark' "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every query of Grafana's dashboard of packets, on a capture of the golden set."""
+"""Runs every query of Grafana's packets dashboard on a capture of the golden set."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LATER = {"__from": "1700000000000", "__to": "1700000001000"}
 
 
 def queries() -> dict[str, str]:
-    """Of panels, by title, and of the marks for changes of the limit."""
+    """Returns the queries of panels, by title, and of the annotations for changes of the limit."""
     board = json.loads(DASHBOARD.read_text())
     found = {p["title"]: t["rawSql"] for p in board["panels"] for t in p.get("targets", [])}
     (marks,) = board["annotations"]["list"]
@@ -51,12 +51,12 @@ def variables() -> list[dict]:
 
 def defaults() -> dict[str, str]:
     typed = {v["name"]: v["query"] for v in variables() if v["type"] == "textbox"}
-    # Prometheus gives the capacity: deploy/tests.
+    # The capacity comes from Prometheus: deploy/tests.
     return typed | {"node": "10", "port": "1", "queue": "0", "capacity_bps": "50000000"}
 
 
 def choices(front: Front, span: dict[str, str]) -> dict[str, list[str]]:
-    """Values of ClickHouse's variables, each with the first value of those before it."""
+    """Returns values of ClickHouse's variables, each with the first value of earlier ones."""
     offered: dict[str, list[str]] = {}
     for v in variables():
         if v.get("datasource", {}).get("type") == "grafana-clickhouse-datasource":
@@ -67,7 +67,7 @@ def choices(front: Front, span: dict[str, str]) -> dict[str, list[str]]:
 
 
 def filled_in(sql: str, values: dict[str, str]) -> str:
-    """As Grafana does with its variables; one without a value is an error."""
+    """Fills in variables like Grafana; a variable without a value is an error."""
     return re.sub(r"\$(\w+)", lambda m: values[m[1]], sql)
 
 

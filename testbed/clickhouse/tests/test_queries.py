@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The queries of deploy/clickhouse/queries on rows with known answers, the cluster
-variant of the schema, and what the ground-truth data takes on disk."""
+"""Runs the queries of deploy/clickhouse/queries on rows with known answers; tests the cluster
+variant of the schema, and the disk space of the ground-truth data."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ import pytest
 from conftest import COLLECTOR, DEPLOY, REPOSITORY, Front
 
 START_MS = 1_700_000_000_000
-# 2 s of a 100 Mb/s port that is busy: a packet of 1538 bytes on the wire each
-# 123.04 us, of two flows in turn; the queue is empty in the first second and
-# holds 50 packets in the second; drops at 1.2 s (3 packets within 1 ms, both
-# flows) and at 1.5 s (1 packet).
+# 2 s of a busy 100 Mb/s port: a packet of 1538 bytes on the wire every 123.04 us, alternating
+# between two flows; the queue is empty in the first second and holds 50 packets in the second;
+# drops at 1.2 s (3 packets within 1 ms, both flows) and at 1.5 s (1 packet).
 PACKETS = """
 INSERT INTO postcards (capture, batch, stored_on, unix_minus_node_ns, order, node_id, egress_port,
     flow_id, ingress_ns, egress_ns, occupancy_bytes, limit_bytes, ip_bytes, wire_overhead_bytes,
@@ -112,7 +111,7 @@ FROM numbers(2000)
 
 
 def test_drops_that_nothing_tells_are_null(front: Front):
-    """A dropped packet reaches no sink with its metadata."""
+    """A dropped packet's metadata reaches no sink."""
     front.query(STACK, start_ms=START_MS)
     front.query(FLOWS)
     of_stacks = WHERE | {"node": 11}
@@ -125,7 +124,7 @@ def test_drops_that_nothing_tells_are_null(front: Front):
     first = of_stacks | {"to_ms": START_MS + 1000}
     flows = front.file("drops_per_flow", **first)
     assert [(r["packets"], r["drops"], r["loss"]) for r in flows] == [("1000", "\\N", "\\N")]
-    # A drop is told by a report, whatever stack its packet had.
+    # Drops are known from reports, whatever stack the packet had.
     drops = STACK.replace("ip_bytes,", "ip_bytes, dropped,").replace("1500, 38", "1500, true, 38")
     front.query(drops.replace("300000", "400000"), start_ms=START_MS)
     assert [r["drops"] for r in front.file("drops_per_flow", **first)] == ["1000"]
@@ -145,8 +144,8 @@ def test_a_flow_in_two_queues_is_two(front: Front):
 
 
 def test_tables_of_an_earlier_version(front: Front):
-    """Take the schema of today as often as it is applied, keep rows and rollups, and are
-    what new tables are."""
+    """Tables of an earlier version accept the current schema any number of times, keep rows and
+    rollups, and end up equal to new tables."""
     from tidemark_clickhouse.statements import split
 
     def apply(path: Path) -> None:
@@ -162,7 +161,7 @@ def test_tables_of_an_earlier_version(front: Front):
     sums = [f"SELECT sum(packets), sum(drops) FROM {view}" for view in views]
     for _ in range(2):
         apply(DEPLOY / "schema.sql")
-        # Old rows are read as reports.
+        # Old rows count as reports.
         for sql in sums:
             assert front.query(sql, database="before") == [["2000", "0"]]
     row = "SELECT countIf(NOT from_stack) FROM postcards"
@@ -185,7 +184,7 @@ def test_tables_of_an_earlier_version(front: Front):
 
 
 def test_a_time_range_reads_a_part(front: Front):
-    """Of the rows only: the primary key serves times of day."""
+    """Reads only some of the rows: the primary key supports time ranges."""
     front.query(PACKETS.replace("numbers(16254)", "numbers(500000)"), start_ms=START_MS)
     plan = front.query(
         "EXPLAIN indexes = 1 SELECT count() FROM postcards WHERE node_id = 10 "
@@ -199,7 +198,7 @@ def test_a_time_range_reads_a_part(front: Front):
 
 
 def test_cluster_schema(front: Front):
-    """Understood by the engine, which has no Keeper to run it."""
+    """Only parsed by the engine, which has no Keeper to run it."""
     from tidemark_clickhouse.statements import split
 
     statements = split((DEPLOY / "cluster.sql").read_text())
@@ -212,7 +211,7 @@ def test_cluster_schema(front: Front):
 
 @pytest.fixture(params=["golden", "whole"])
 def simulated(request, tmp_path) -> Path:
-    """The files of a simulated run: of the golden set, and the whole one where it is."""
+    """Returns the files of a simulated run: of the golden set, and the whole run if present."""
     if request.param == "golden":
         reduce = REPOSITORY / "common" / "test-support" / "golden" / "reduce.py"
         unpacking = [sys.executable, str(reduce), "--unpack", "bscl_n20_bdp"]

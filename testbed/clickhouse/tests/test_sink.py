@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way: reports over UDP, collector, front, rows. Nothing lost or doubled by
-killing either end."""
+"""End to end: reports over UDP, collector, front, rows. Killing either end neither loses nor
+duplicates rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SELECT sum(n), sum(distinct_n), max(high) FROM
 
 
 def exact(front: Front) -> None:
-    """No row twice, none missing before the last one; rollups say the same."""
+    """No row is duplicated, none is missing before the last one; rollups agree."""
     for (capture,) in front.query("SELECT DISTINCT capture FROM postcards"):
         rows, distinct, last = (
             int(n)
@@ -69,7 +69,7 @@ def test_rows_arrive(front, collector, switch):
         ["10000", str(switch.dropped)]
     ]
     exact(front)
-    # Values, not only counts: the last packet of the second flow.
+    # Checks values, not only counts: the last packet of the second flow.
     values = front.query(
         "SELECT node_id, egress_port, ingress_port, ip_bytes, limit_bytes, occupancy_bytes, "
         "ingress_ns, ifNull(egress_ns, 0) - ingress_ns, tcp_seq FROM postcards "
@@ -91,13 +91,13 @@ def test_rows_arrive(front, collector, switch):
     assert front.query("SELECT src, src_port, dst, dst_port FROM flows ORDER BY src_port")[1] == [
         "10.0.0.1", "40001", "10.0.1.1", "5001",
     ]  # fmt: skip
-    # The time of day is now.
+    # The rows' time of day is now.
     ago = front.query("SELECT dateDiff('second', max(time), now('UTC')) FROM postcards")
     assert 0 <= int(ago[0][0]) < 120
     assert not [f for f in collector.spool.iterdir() if f.name != "lock"]
 
 
-# INT 1.0 in a report of version 1.0: nodes 8 and 7, of which only 8 reports.
+# INT 1.0 in a version 1.0 report: nodes 8 and 7, of which only 8 sends reports.
 WITH_STACK = """
     14000040 00000008 000000%02x 3a6e9c%02x 020000000002 020000000001 0800
     455c05dc 00010000 40110000 0a010009 0a010008 c350c351 05c80000 01000f00 10000609 fc000000
@@ -122,8 +122,7 @@ def test_rows_of_stacks_say_so(front, collector, switch):
 
 
 def test_server_away_and_killed(front, collector, switch):
-    """Rows wait while there is no server; a server killed in the middle of inserts
-    has every row once."""
+    """Rows wait while there is no server; a server killed during inserts has every row once."""
     front.stop()
     collector.start()
     switch.send(2_000)
@@ -144,7 +143,7 @@ def test_server_away_and_killed(front, collector, switch):
 
 
 def test_collector_killed(front, collector, switch):
-    """Batches that the collector had closed are stored once, by the next start."""
+    """Batches that the collector had completed are stored once, after its next start."""
     for _ in range(3):
         collector.start()
         switch.send(12_000, 15_000)
@@ -154,13 +153,13 @@ def test_collector_killed(front, collector, switch):
     collector.end()
     assert len(front.query("SELECT DISTINCT capture FROM postcards")) == 3
     stored = front.number("SELECT count() FROM postcards")
-    # Lost are batch_ms of rows and what the pipeline held, at each kill.
+    # Each kill loses the rows of batch_ms and of the pipeline.
     assert 36_000 - 3 * 15_000 < stored <= 36_000
     exact(front)
 
 
 def test_load_survives_kills(tmp_path, front):
-    """A capture loaded with kills of both ends, and then once more."""
+    """Loads a capture while both ends are killed, and then once more."""
     live = Collector(tmp_path, f"http://127.0.0.1:{free_port()}", "finish_s = 0\n")
     text = live.config.read_text().replace("finish_s = 60\n", "")
     capture = tmp_path / "capture"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stranger's influence on the front: nothing beyond its tables."""
+"""A stranger can affect only the front's tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidemark_clickhouse.origin import foreign, host_name
 from tidemark_clickhouse.statements import Refused, check
 
 SECRET = "tidemark-secret-4711"
-# Each reaches beyond the tables, or hides that from who reads the text.
+# Each one reaches beyond the tables, or hides that from a reader of the text.
 HOSTILE = (
     "SELECT * FROM file('{secret}', 'LineAsString')",
     "SELECT file('{secret}')",
@@ -70,14 +70,14 @@ def ask(front, method: str, sql: str, headers: dict[str, str] | None = None):
 
 @pytest.fixture
 def open_directory():
-    """One that the front may read and write."""
+    """A directory that the front may read and write."""
     with tempfile.TemporaryDirectory(prefix="tidemark-open-") as directory:
         Path(directory).chmod(0o777)
         yield Path(directory)
 
 
 def test_nothing_beyond_the_tables(front, open_directory):
-    """Reads and writes of files, other servers, and statements in disguise."""
+    """Rejects access to files and other servers, and disguised statements."""
     secret, out = open_directory / "secret", open_directory / "out"
     secret.write_text(SECRET)
     secret.chmod(0o644)
@@ -91,7 +91,7 @@ def test_nothing_beyond_the_tables(front, open_directory):
         assert not out.exists(), sql
     tables = {name for (name,) in front.query("SHOW TABLES")}
     assert "victim" in tables and "h" not in tables
-    # And what is allowed is still allowed.
+    # Allowed statements still work.
     assert front.query("WITH 2 AS a SELECT a * 2 AS `b``c`, 'it''s' AS d") == [["4", "it\\'s"]]
 
 
@@ -178,7 +178,7 @@ def test_never_root(front, tmp_path):
 
 @pytest.mark.skipif("TIDEMARK_CLICKHOUSE_IMAGE" in os.environ, reason="of the front alone")
 def test_no_query_keeps_the_others_waiting():
-    """Queries run one at a time, and anyone who reaches the front can ask for a long one."""
+    """Queries run one at a time, and anybody who reaches the front can request a long one."""
     with tempfile.TemporaryDirectory(prefix="tidemark-front-") as directory:
         Path(directory).chmod(0o755)
         front = Front(Path(directory) / "tables", free_port(), "--query-seconds", "2").start()

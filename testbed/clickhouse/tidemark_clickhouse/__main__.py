@@ -58,7 +58,7 @@ def main() -> int:
     logging.basicConfig(level=logging.DEBUG if args.verbose else logging.INFO)
     try:
         schema = args.schema.read_text() if args.schema else ""
-        # Before privileges go, so that a low port can be had.
+        # Before dropping privileges, so that low ports work.
         server = Server(args.listen, args.host)
         drop(args.user, args.path)
         engine = Engine(args.path, max(args.query_seconds, 1))

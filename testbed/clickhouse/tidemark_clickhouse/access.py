@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rights of the engine: tables of its own directory, and nothing else.
+"""The engine's rights: tables in its own directory, and nothing else.
 
-The engine has one user, and no password decides anything. That user's rights are granted
-here, and the engine checks them: table functions and engines that reach files, URLs or
-other servers, SYSTEM and BACKUP are not granted. `statements.check` refuses
-what the engine has no grant for.
+The engine has one user without a password. This module grants that user's rights, and the engine
+checks them: table functions and engines that reach files, URLs or other servers, SYSTEM and BACKUP
+are not granted. `statements.check` refuses what the engine has no grants for.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import os
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-# Of tables that stay inside the directory.
+# Table engines that stay inside the directory.
 ENGINES = (
     "MergeTree", "ReplacingMergeTree", "SummingMergeTree", "AggregatingMergeTree",
     "Memory", "Null",
@@ -50,9 +49,9 @@ _CONFIG = """<clickhouse>
 
 
 def write_config(directory: Path, query_s: int) -> Path:
-    """Writes the engine's configuration below `directory`; its path.
+    """Writes the engine's configuration to `directory`; returns its path.
 
-    Queries run one at a time, and each for `query_s` at most, whatever it asks for.
+    Queries run one at a time, for at most `query_s` each, whatever limit they request.
     """
     access = directory / "access"
     access.mkdir(mode=0o700, exist_ok=True)

@@ -16,9 +16,9 @@ from .statements import Insert, split
 
 _CODE = re.compile(r"Code: (\d+)\.")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
-# No query keeps the others waiting for longer.
+# Longest time that a query can delay others.
 QUERY_S = 60
-# By content coding of a request: what the engine calls it.
+# Content coding of a request → the engine's name for it.
 CODINGS = {"": "none", "identity": "none", "zstd": "zstd", "gzip": "gz", "lz4": "lz4"}
 
 
@@ -32,24 +32,24 @@ class EngineError(Exception):
 
     @property
     def status(self) -> int:
-        """HTTP status as the server gives it."""
+        """The HTTP status that a server would return."""
         if self.code in (60, 81):
             return 404
         return 400 if self.code in (36, 47, 62, 159, 452, 456) else 500
 
 
 def quote(value: str) -> str:
-    """A string literal."""
+    """Quotes a string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def identifier(name: str) -> str:
-    """A quoted name."""
+    """Quotes a name."""
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def settings_clause(settings: dict[str, str]) -> str:
-    """` SETTINGS a='b'`, or nothing."""
+    """Returns ` SETTINGS a='b'`, or an empty string."""
     for name in settings:
         if not _NAME.match(name):
             raise EngineError(f"Code: 115. DB::Exception: Unknown setting {name!r}")
@@ -58,7 +58,7 @@ def settings_clause(settings: dict[str, str]) -> str:
 
 
 class Engine:
-    """Tables live in `path`. Threads may call at any time."""
+    """A chDB session; tables are stored in `path`. Thread-safe."""
 
     def __init__(self, path: Path, query_s: int = QUERY_S):
         path.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Engine:
         params: dict[str, str] | None = None,
         settings: dict[str, str] | None = None,
     ) -> bytes:
-        """A query or statement."""
+        """Runs a query or statement."""
         extra = settings_clause(settings or {})
         with self._lock:
             self._use(database)
@@ -108,7 +108,7 @@ class Engine:
             return self._run(sql, fmt, params)
 
     def script(self, sql: str, database: str) -> None:
-        """Several statements, as of a schema file."""
+        """Runs several statements, such as a schema file."""
         for statement in split(sql):
             self.query(statement, database)
 
@@ -120,7 +120,7 @@ class Engine:
         database: str = "default",
         settings: dict[str, str] | None = None,
     ) -> None:
-        """Data of any input format, packed or not, in one piece."""
+        """Inserts data of any input format, compressed or not, as one block."""
         with tempfile.NamedTemporaryFile(dir=self._incoming, delete=False) as f:
             f.write(data)
         try:
@@ -150,8 +150,8 @@ class Engine:
                     f"Code: 16. DB::Exception: No such column {name} in table {insert.table}"
                 )
         names = ", ".join(identifier(c) for c in columns)
-        # One block of the data is one block of the insert: deduplication and
-        # atomicity are those of a server.
+        # One block of data is one block of the insert: deduplication and atomicity are as in a
+        # server.
         whole = {
             "max_threads": "1",
             "max_insert_threads": "1",

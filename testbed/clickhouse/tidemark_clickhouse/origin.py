@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who asks: a page of another site, open in a browser here, may not."""
+"""Checks where requests come from: pages of other sites in a local browser are refused."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def host_name(host: str) -> str:
-    """The name in a Host header, without its port and brackets."""
+    """Returns the name in a Host header, without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()
 
 
 def foreign(headers: Mapping[str, str], hosts: frozenset[str]) -> str | None:
-    """Why a request with these headers is not served; None if it is."""
+    """Returns why a request with these headers is refused; None if it is allowed."""
     host = headers.get("Host", "")
     if host_name(host) not in hosts:
         return f"this front does not answer to the name {host!r}: name it with --host"

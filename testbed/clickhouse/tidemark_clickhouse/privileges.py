@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front never runs as root."""
+"""Makes sure that the front never runs as root."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class PrivilegeError(Exception):
 
 
 def drop(user: str | None, tables: Path) -> None:
-    """Becomes `user` when started as root, and gives the directory to that user.
+    """Becomes `user` if started as root, and gives the directory to that user.
 
-    :raises PrivilegeError: as root without a user, or when the user cannot be taken on.
+    :raises PrivilegeError: as root without a user, or if the process cannot become the user.
     """
     if os.geteuid() != 0:
         if user:
@@ -46,7 +46,7 @@ def drop(user: str | None, tables: Path) -> None:
 
 
 def give(directory: Path, uid: int, gid: int) -> None:
-    """The directory and all in it, links not followed; nothing if it is theirs already."""
+    """Gives a directory and all in it to a user, without following links, unless already owned."""
     if directory.stat().st_uid == uid:
         return
     for root, directories, files in os.walk(directory):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP front: as much of ClickHouse's interface as clients here use."""
+"""The HTTP front: the part of ClickHouse's interface that clients here use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .statements import ACCESS_DENIED, Refused, check, parse_insert
 
 log = logging.getLogger("tidemark_clickhouse")
 
-# Parameters of a request that are no settings.
+# Request parameters that are not settings.
 NO_SETTINGS = {
     "query", "database", "user", "password", "default_format", "query_id", "session_id",
     "session_timeout", "session_check", "wait_end_of_query", "buffer_size", "quota_key",
@@ -34,7 +34,7 @@ class BadRequest(Exception):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """A connection."""
 
     protocol_version = "HTTP/1.1"
     server: Server
@@ -134,7 +134,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one engine, once it has it."""
+    """Serves one engine, once it exists."""
 
     engine: Engine
     daemon_threads = True
@@ -145,7 +145,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(address, Handler)
 
     def server_bind(self) -> None:
-        """Without the look-up of a name that the parent does."""
+        """Omits the parent's name look-up."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]
 

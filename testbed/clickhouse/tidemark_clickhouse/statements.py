@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL text: what is refused, splitting it into statements, taking INSERTs with data apart."""
+"""SQL text: refuses statements, splits text into statements, parses INSERTs with data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOKEN = re.compile(
 
 
 def split(sql: str) -> list[str]:
-    """The statements of `sql`, without comments and semicolons."""
+    """Returns the statements of `sql`, without comments and semicolons."""
     out, current, at = [], "", 0
     for token in _TOKEN.finditer(sql):
         current += sql[at : token.start()]
@@ -32,7 +32,7 @@ def split(sql: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Insert:
-    """INSERT INTO table (columns) SETTINGS settings FORMAT format, data follows."""
+    """An `INSERT INTO table (columns) SETTINGS settings FORMAT format`, followed by data."""
 
     table: str
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ _INSERT = re.compile(
 
 
 def parse_insert(sql: str) -> tuple[Insert, str] | None:
-    """An INSERT with data, and the data that follows it in the text itself."""
+    """Parses an INSERT with data; returns it and the data that follows in the text."""
     match = _INSERT.match(sql)
     if not match:
         return None
@@ -65,7 +65,7 @@ ACCESS_DENIED = 497
 
 
 class Refused(Exception):
-    """A statement that this front does not run, with ClickHouse's code."""
+    """A statement that this front refuses, with ClickHouse's code."""
 
     def __init__(self, text: str, code: int = ACCESS_DENIED):
         super().__init__(text)
@@ -83,13 +83,13 @@ _LEXEME = re.compile(
 )
 READS = frozenset({"SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "EXISTS", "EXPLAIN"})
 WRITES = frozenset({"CREATE", "ALTER", "DROP", "INSERT", "OPTIMIZE", "TRUNCATE"})
-# The engine runs these for everybody: words, and functions by name.
+# Words, and functions by name, that the engine runs for everybody.
 _WORDS = frozenset({"OUTFILE", "INFILE"})
 _FUNCTIONS = frozenset({"FILE", "PYTHON"})
 
 
 def check(sql: str, read_only: bool) -> None:
-    """Refuses what could reach beyond the tables, and writes where `read_only`.
+    """Refuses statements that could reach beyond the tables, and, if `read_only`, writes.
 
     Every character outside of strings and comments must be understood here as the
     engine understands it; what could be read in two ways (heredocs, `#` comments,
@@ -117,7 +117,7 @@ def check(sql: str, read_only: bool) -> None:
                 raise Refused(f"{text} is no statement that this front runs", SYNTAX_ERROR)
         if word in _WORDS:
             raise Refused(f"this front does not run {word}: it reaches beyond tables")
-        # WITH may begin an INSERT.
+        # An INSERT may begin with WITH.
         if read_only and (first in WRITES or word == "INSERT"):
             raise Refused(f"{word or first} needs POST: GET only reads")
         before = word or (text[1:-1].upper() if kind == "quoted" else text)

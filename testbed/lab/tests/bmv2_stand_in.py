@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stands for `simple_switch_grpc` where there is none: `tidemark-switch` behind its command line,
-with as much of Thrift as the lab calls. What it is asked goes to a file; the rate of the bottleneck
-is known to it beforehand, as it cannot change while it runs.
+"""Replaces `simple_switch_grpc` where there is none: `tidemark-switch` with BMv2's command line and
+the Thrift calls that the lab uses. Thrift calls are logged to a file; the bottleneck's rate is
+given at the start, as tidemark-switch cannot change it while running.
 
 bmv2_stand_in.py TIDEMARK_SWITCH CALLS PORT RATE_BPS -- ARGUMENTS OF simple_switch_grpc
 """
@@ -18,13 +18,13 @@ from pathlib import Path
 
 
 def answer(server, calls):
-    """Every call is a method with two integers; its answer is 0."""
+    """Answers calls: each is a method with two integers and returns 0."""
     while True:
         client, _ = server.accept()
         with client:
             message = client.recv(4096)
             if not message:
-                # Only asked whether it is there.
+                # Only a check that it listens.
                 continue
             (length,) = struct.unpack("!I", message[4:8])
             name = message[8 : 8 + length].decode()

@@ -9,14 +9,14 @@ from tidemark_lab.preflight import Paths, clean_stale
 
 @pytest.fixture(scope="session")
 def _nothing_stale():
-    """Removes the remains of a run that was killed: the first run would remove them within its
-    own test, which compares the namespaces before and after."""
+    """Removes leftovers of a killed run: otherwise the first run would remove them within its own
+    test, which compares the namespaces before and after."""
     clean_stale()
 
 
 @pytest.fixture(autouse=True)
 def _root_or_failure(request):
-    """Tests that need root fail without it: a skip would look like a success."""
+    """Fails tests that need root if it is missing: a skip would look like a success."""
     if request.node.get_closest_marker("root"):
         if os.geteuid() != 0:
             pytest.fail("needs root: sudo --preserve-env=PATH make test-lab")
@@ -25,7 +25,7 @@ def _root_or_failure(request):
 
 @pytest.fixture
 def binary():
-    """Path of one of the project's programs, which must have been built."""
+    """Returns the path of one of the project's programs, which must have been built."""
 
     def find(name: str):
         path = Paths.find().binary(name)
@@ -47,13 +47,13 @@ def pytest_runtest_logstart(nodeid, location):
 
 
 def cpu_time_was_stolen() -> bool:
-    """From the start of the present test until now."""
+    """Whether CPU time was stolen since the start of the current test."""
     return _Started.cpu.stolen_fraction_until(CpuTime.now()) > MOST_STOLEN_FRACTION
 
 
 def pytest_collection_modifyitems(items):
-    """Real TCP in real time: a test of it that failed while the hypervisor took CPU time
-    away says nothing, and runs again. pytest counts the reruns."""
+    """Reruns real-time tests of real TCP that failed while the hypervisor took CPU time away: such
+    a failure says nothing. pytest counts the reruns."""
     again = pytest.mark.flaky(reruns=MOST_RERUNS, condition=cpu_time_was_stolen)
     for item in items:
         if item.get_closest_marker("root"):

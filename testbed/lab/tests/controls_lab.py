@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of one congestion control or transport, and what the senders' kernels said of them."""
+"""Runs of one congestion control or transport, and the samples from the senders' kernels."""
 
 import json
 import os
@@ -15,13 +15,13 @@ from tidemark_lab import controls
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import store
 
-# Apart from those of other tests.
+# Different from those of other tests.
 PORTS = ["--console-port", "18081", "--switch-port", "19759"]
 PORTS += ["--collector-port", "19860", "--metrics-port", "19861"]
 
 
 def need_bpf():
-    """`make test-lab` has installed what it takes, and says so."""
+    """Skips the test without BPF support, or fails it under `make test-lab`."""
     lacking = controls.lacking()
     if lacking and "TIDEMARK_BPF" not in os.environ:
         pytest.skip(f"NOT CHECKED, congestion controls as BPF programs: {'; '.join(lacking)}")
@@ -29,7 +29,7 @@ def need_bpf():
 
 
 def run(document, folder):
-    """The run's directory and its record."""
+    """Runs an experiment; returns the run's directory and its record."""
     file = folder / "x.toml"
     file.write_text(tomli_w.dumps(document))
     assert main(["run", str(file), "--out", str(folder), *PORTS]) == 0
@@ -43,14 +43,14 @@ def packets(run_dir, *columns):
 
 
 def reductions(run_dir):
-    """Thresholds below the window before them."""
+    """Thresholds below the preceding window."""
     return [(window, threshold) for window, threshold in thresholds(run_dir) if threshold < window]
 
 
 def thresholds(run_dir):
-    """Of each loss or mark: the window as last seen before it, and the new threshold.
+    """For each loss or mark: the last window before it, and the new threshold.
 
-    Outside a recovery the kernel tells at least 3/4 of the window, which follows its growth.
+    Outside a recovery the kernel reports at least 3/4 of the window, which follows its growth.
     """
     columns = ["flow_id", "cwnd_segments", "ssthresh_segments"]
     files = sorted((run_dir / "capture").glob("tcp_probe-*.parquet"))

@@ -57,7 +57,7 @@ REMOTE = {
 
 
 def document(base=None, **changes):
-    """A copy; `traffic__persistent__0__count=9` changes a value."""
+    """Returns a copy of a document; `traffic__persistent__0__count=9` changes a value."""
     out = copy.deepcopy(base or BASE)
     for path, value in changes.items():
         *steps, last = path.split("__")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffics for tests of the scenario in testbed/ns3."""
+"""Traffic for tests of the scenario in testbed/ns3."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ PACKET_BYTES = 1500
 # Long flows start within this time.
 SPREAD_S = 3.0
 RBP_QUEUE_PACKETS = 4
-# Congestion control of the flows that are not bottlenecked, and of short ones.
+# Congestion control of short flows and of flows that are not bottlenecked.
 OTHERS = "LinuxReno"
 UDP_TUPLES = 20
 SHORT_MEAN_PACKETS = 14.0
-# Beyond any threshold: with marks, this is where the queue itself ends.
+# Beyond any threshold: with marks, the size of the queue itself.
 MARKING_ROOM_PACKETS = 4000
 
 
 @dataclass(frozen=True)
 class Network:
-    """Who sends what over the bottleneck."""
+    """The flows over the bottleneck."""
 
     capacity_bps: float
     rtts_s: tuple[float, ...]
-    # How many bottlenecked flows of each congestion control, by ns-3's name.
+    # Number of bottlenecked flows by congestion control, in ns-3's names.
     lbp: dict[str, int] = field(default_factory=dict)
     ecn: bool = False
     rbp: int = 0
@@ -47,14 +47,14 @@ class Network:
         return sum(self.lbp.values())
 
     def flows(self, seconds: float, seed: int) -> list[JsonObject]:
-        """Every flow of a run, numbered from 0."""
+        """Returns every flow of a run, numbered from 0."""
         rng = np.random.default_rng(seed)
         ids = count()
         return [*self._long(rng, ids), *self._udp(ids), *self._short(rng, ids, seconds)]
 
     def _long(self, rng: np.random.Generator, ids: Any) -> list[JsonObject]:
         controls = [cc for cc, flows in self.lbp.items() for _ in range(flows)]
-        # Every round trip sees every congestion control.
+        # Every congestion control is used with every round trip.
         controls = [str(cc) for cc in np.random.default_rng(len(controls)).permutation(controls)]
         out = []
         for kind, number in (("lbp", self.n_b), ("rbp", self.rbp), ("wl", self.wl)):
@@ -115,9 +115,9 @@ class Network:
 def scenario_text(
     network: Network, limit_packets: int, seconds: float, warmup_s: float, seed: int
 ) -> str:
-    """The scenario file. With ECN the limit is the threshold: packets are marked from there
-    on, and refused where they cannot be, as the P4 program's `mark_ce` does; all are refused
-    far above."""
+    """Returns the scenario file. With ECN the limit is the threshold: from there on packets are
+    marked, or refused if they cannot be, as by the P4 program's `mark_ce`; far above it, all are
+    refused."""
     mark = limit_packets if network.ecn else 0
     drop = MARKING_ROOM_PACKETS if network.ecn else limit_packets
     records = [

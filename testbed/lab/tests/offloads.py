@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offloads of an interface, as the kernel tells them."""
+"""Offloads of an interface, as reported by the kernel."""
 
 from pyroute2.ethtool.ioctl import IoctlEthtool
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lab that is there: hosts with ssh servers, a switch, a controller. Network namespaces stand
-for machines; the session under test knows none of them."""
+"""A running lab: hosts with ssh servers, a switch, a controller. Network namespaces stand for
+machines; the session under test does not know about them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NETWORK = "198.18.250"
 
 @dataclass(frozen=True)
 class Standing:
-    """`table`: the table `remote` of an experiment that runs on it."""
+    """`table`: the table `remote` of an experiment that uses it."""
 
     lab: PlanSession
     layout: Layout
@@ -38,7 +38,7 @@ class Standing:
 
 @contextmanager
 def standing(document: dict, tmp_path: Path, controller_there: bool = True) -> Iterator[Standing]:
-    """Without `controller_there` its configuration is in a file."""
+    """Starts the lab; without `controller_there` it only writes the controller's configuration."""
     plan = Plan.of(load.check(document, "x"), 1)
     there = tmp_path / "there"
     there.mkdir()
@@ -63,7 +63,7 @@ def standing(document: dict, tmp_path: Path, controller_there: bool = True) -> I
 
 
 def make_keys(there: Path) -> Path:
-    """Of user and hosts, thrown away with the test."""
+    """Makes keys for the user and the hosts, deleted with the test."""
     for name in ("user", "host"):
         argv = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", there / name]
         subprocess.run(argv, check=True)
@@ -148,7 +148,7 @@ def table(layout: Layout, keys: Path, there: Path, controller: dict) -> dict:
 
 
 def processes_of(namespace: str) -> list[str]:
-    """Command lines of what runs in a namespace."""
+    """Returns the command lines of processes in a namespace."""
     inode = (netns.DIRECTORY / namespace).stat().st_ino
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Against values of the standards and papers, or of their own equations written out here."""
+"""Compares with values from the standards and papers, or with their equations written out here."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_delay_as_cole_and_rosenbluth_have_it() -> None:
     assert application.delay_impairment(0) == 0
     assert application.rating(150, 0) == pytest.approx(93.2 - 3.6)
     assert mos(application.rating(150, 0)) == pytest.approx(4.33, abs=0.005)
-    # Beyond the knee 0.134 for each ms.
+    # Beyond the knee, 0.134 per ms.
     assert application.delay_impairment(277.3) == pytest.approx(0.024 * 277.3 + 11)
 
 
@@ -68,10 +68,10 @@ def test_loss_as_g113_and_cole_and_rosenbluth_have_it() -> None:
     assert mos(application.rating(0, 0.05)) == pytest.approx(3.92, abs=0.005)
     assert application.loss_impairment(1) == pytest.approx(95 * 100 / 125.1)
     for percent in range(1, 21):
-        # Their fit to measurements of G.711 with concealment: 30 ln(1 + 15 e).
+        # Their fit to measurements of G.711 with loss concealment: 30 ln(1 + 15 e).
         fit = 30 * math.log(1 + 15 * percent / 100)
         assert application.loss_impairment(percent / 100) == pytest.approx(fit, abs=1.1)
-    # Without concealment (Bpl = 4.3) more, and in bursts more.
+    # Higher without concealment (Bpl = 4.3), and higher for bursts.
     assert application.loss_impairment(0.01, bpl=4.3) == pytest.approx(95 / 5.3)
     assert application.loss_impairment(0.05, burst_r=2) > application.loss_impairment(0.05)
 
@@ -83,7 +83,7 @@ def test_a_call_waits_for_the_largest_delay_or_loses_late_packets() -> None:
     assert call["loss_rate"] == 0.01
     assert call["r"] == pytest.approx(93.2 - 0.024 * 58 - 95 / 26.1)
     assert call["mos"] == mos(call["r"])
-    # One stall of 800 ms: to lose the packets after the p99 costs less than to wait for it.
+    # One stall of 800 ms: losing the packets after the p99 costs less than waiting for it.
     call = application.voice(25.0, {"p99": 24.0, "max": 800.0}, 0.01)
     assert (call["playout"], call["mouth_to_ear_ms"]) == ("p99", pytest.approx(56.5))
     assert call["loss_rate"] == pytest.approx(0.01 + 0.99 * 0.01)
@@ -123,7 +123,7 @@ def test_percentiles_that_so_few_transfers_do_not_have_are_unknown() -> None:
 
 def test_page_load_is_kurose_and_ross_with_their_own_time_of_a_round() -> None:
     rtt_ms, stalls_ms, objects, connections = 50.0, 30.0, 13, 6
-    # (M/X + 1) 2 RTT and as many stalls; M = 12, X = 6, and objects too small to count.
+    # (M/X + 1) 2 RTT plus the stalls; M = 12, X = 6, objects of negligible size.
     expected = (12 / 6 + 1) * 2 * rtt_ms + 3 * stalls_ms
     assert application.page_load_ms(2 * rtt_ms + stalls_ms, objects, connections) == expected
     # The median page: 1 + 70/6 rounds.
@@ -164,7 +164,7 @@ def short(start_s: float, stop_s: float, complete: bool = True, kind: str = "sho
 def test_transfers_of_a_phase_are_from_the_truth() -> None:
     flows = [
         short(10.0, 10.25),
-        # Began before, ended after, failed or were refused.
+        # Began before, ended after, failed, or were refused.
         short(9.9, 10.25),
         short(19.0, 20.5),
         short(12.0, 12.5, complete=False),
@@ -175,5 +175,5 @@ def test_transfers_of_a_phase_are_from_the_truth() -> None:
     truth = Truth({"flows": flows, "omitted_flows": 0})
     span = int(10e9), int(20e9)
     assert truth.transfers(*span) == Transfers([30_000], [250.0], 3)
-    # Not all are known.
+    # Some flows are unknown.
     assert Truth({"flows": flows, "omitted_flows": 1}).transfers(*span) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue management of an experiment: its key, the switch's command line, rows, refusals, a run."""
+"""Queue management in experiments: its key, the switch's command line, rows, refusals, a run."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def plan(aqm="codel", base=None, **changes):
         ("codel", "codel"),
         (" codel: target = 5ms, interval=100ms,ecn", "codel:target=5ms,interval=100ms,ecn=on"),
         ("pie:max_burst=0s,alpha=.25,beta=1.25", "pie:max_burst=0s,alpha=.25,beta=1.25"),
-        # Of 75 000 bytes of C·T̄, at 20 Mb/s.
+        # C·T̄ is 75 000 bytes at 20 Mb/s.
         ("red:min_threshold=0.2bdp", "red:min_threshold=15000B"),
         (
             "red:min_threshold=4ms,max_threshold=20packets,max_probability=10%,gentle=off",
@@ -98,7 +98,7 @@ def test_limits_rest_while_an_algorithm_manages_the_port():
 
 
 def test_only_the_named_switch_is_managed(tmp_path):
-    """As the switches are started."""
+    """Checks the command lines of the switches."""
     made = plan("pie", TWO_SWITCHES)
     told = []
 
@@ -147,11 +147,11 @@ def test_where_it_makes_no_sense_it_is_refused(changes, words):
 
 
 def test_no_judge_takes_a_file_with_it(tmp_path, capsys):
-    """A verdict would go by a controller that does not know of it."""
+    """A verdict would come from a controller that does not know about queue management."""
     (point,) = grid.points(document(topology__switches__0__aqm="codel"), "x")
     judged = execute.Judged(Trial(), [("x", point)], Embedded(), tmp_path, Paths.find(), one=True)
     assert execute.judge(judged, Progress()) == 2
-    assert "x: aqm: judges go by the controller" in capsys.readouterr().err
+    assert "x: aqm: judges rely on the controller" in capsys.readouterr().err
 
 
 def test_a_row_names_the_law_and_has_no_advice(tmp_path, binary):

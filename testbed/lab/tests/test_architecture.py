@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No circle between the modules of the lab."""
+"""The lab's modules have no circular imports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(tidemark_lab.__file__).parent
 
 
 def imports(root: Path) -> dict[str, set[str]]:
-    """Modules that each module imports, also inside functions and for types."""
+    """Returns the modules that each module imports, also inside functions and for types."""
     files = {}
     for path in root.rglob("*.py"):
         parts = path.relative_to(root).with_suffix("").parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2 as the switch of the demo: what is known without it, and one run where it is."""
+"""BMv2 as the demo's switch: tests that do not need it, and one run if it is installed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_capacity_is_a_whole_number_of_packets_per_second():
     other = demo(25_000_000)
     assert rates.packets_per_s(round(rate_bps(other))) == 2032
     assert rate_bps(other) == 2032 * 8 * 1538
-    # The flows of the access network keep their share.
+    # The flows of the access network keep their share of the rate.
     (slow,) = {f.remote.rate for f in other.flows if f.remote}
     assert slow / rate_bps(other) == pytest.approx(0.02, rel=1e-4)
 
@@ -59,7 +59,7 @@ def test_windows_are_large_enough_and_queues_deeper_than_every_limit():
     for ecn in (False, True):
         plan = demo(ecn=ecn)
         (limits,) = plan.first_limits()
-        # C·T̄ of the hosts, 100 ms.
+        # C·T̄ over the hosts, 100 ms.
         assert limits.acts_at_bytes == round(rate_bps(plan) / 8 * 0.1)
         round_trip_packets = rate_bps(plan) / 8 / 1538 * 0.1
         assert (round_trip_packets + limits.acts_at_bytes / FRAME_BYTES) / plan.n_b(0) > 10
@@ -213,10 +213,10 @@ def phase(delay_ms: float | None, occupancy_bytes: int = 150_000, action: str = 
     [
         (phase(103.8), True),
         (phase(206.0), True),
-        # Its input buffer of 1024 packets, before a queue that is full.
+        # The input buffer of 1024 packets, before a full queue.
         (phase(1124.0), False),
         (phase(None), False),
-        # A threshold bounds no occupancy.
+        # A marking threshold does not bound the occupancy.
         (phase(400.0, occupancy_bytes=600_000, action="mark_ce"), True),
         (phase(400.0, action="mark_ce"), False),
     ],
@@ -253,7 +253,7 @@ def interfaces() -> set[str]:
 
 
 def started(out: Path) -> subprocess.Popen[bytes]:
-    """A demo whose traffic runs."""
+    """Starts a demo; returns once its traffic runs."""
     log = out.with_suffix(".log")
     with log.open("wb") as output:
         process = subprocess.Popen(

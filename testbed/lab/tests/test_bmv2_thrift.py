@@ -19,7 +19,7 @@ def answer_once(server: socket.socket, received: list[bytes], reply: bytes) -> N
 
 
 def call(reply: bytes) -> bytes:
-    """Bytes that `set_egress_queue_depth(5, 8192)` sends to a server that answers `reply`."""
+    """Returns the bytes of `set_egress_queue_depth(5, 8192)` to a server that answers `reply`."""
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         thread = threading.Thread(target=answer_once, args=(server, received, reply))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The help: every command has examples, and each can be typed."""
+"""The help: every command has examples, and each one parses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tidemark_lab.experiment.command import asked_of_judge
 
 @pytest.mark.parametrize("line", [line for of in EXAMPLES.values() for line, _ in of])
 def test_examples_can_be_typed(line: str):
-    # `first` and the like are names of `list`; whether they are there is another's test.
+    # `first` and the like are names from `list`; another test checks that they exist.
     verb, *words = line.split()
     if verb == "run" and "mine.toml" not in words and asked_of_judge(words):
         return
@@ -24,7 +24,7 @@ def test_the_manual_has_the_options_of_every_judge():
     (commands,) = (a for a in manual()._actions if a.dest == "command")
     shown = commands.choices["run"].format_help()
     for judge, option in (("demo", "--ecn"), ("steps", "--flows"), ("trial", "--rules")):
-        own = shown.split(f"where the judge is {judge}:")[1].split("\n\n")[0]
+        own = shown.split(f"options of the judge {judge}:")[1].split("\n\n")[0]
         assert f"\n  {option}" in own, own
 
 
@@ -36,7 +36,7 @@ def test_every_command_shows_its_examples(capsys: pytest.CaptureFixture[str]):
             parser().parse_args([command, "--help"])
         shown = capsys.readouterr().out
         for line, what in examples:
-            # As they are written, not filled into lines.
+            # As written, not reflowed.
             assert f"\n  tidemark-lab {line}\n      {what}" in shown, command
 
 

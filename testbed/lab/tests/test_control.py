@@ -20,15 +20,15 @@ from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.preflight import Paths, Ports
 
 pytestmark = pytest.mark.root
-# Other than the demo's: both may run next to each other's leftovers.
+# Different from the demo's, so that neither is disturbed by the other's leftovers.
 PORTS = Ports(console=18480, switch=19459, collector=19460, metrics=19461)
 PORT_OPTIONS = [f"{option}={port}" for option, port in PORTS.by_option().items()]
 SETTLED_S = 40
 
 
 def test_auto_mode_follows_changing_traffic_without_oscillation(tmp_path):
-    """The steps of `make steps`, shortened. Real TCP in real time: a machine that is
-    busy elsewhere may spoil a run, so one is repeated."""
+    """Runs the steps of `make steps`, shortened. Real TCP in real time: other load on the machine
+    may spoil a run, so one is repeated."""
     before = netns.names()
     for attempt in range(2):
         out = tmp_path / f"attempt-{attempt}"
@@ -38,8 +38,8 @@ def test_auto_mode_follows_changing_traffic_without_oscillation(tmp_path):
         record = json.loads((run_dir / "steps.json").read_text())
         problems = [(s["n_b"], p) for s in record["steps"] for p in s["problems"]]
         few, many, some = (s["last_limit_bytes"] for s in record["steps"])
-        # More flows need more buffer for the same loss. A limit that serves is kept, so that one
-        # of the two steps may leave it where it is.
+        # More flows need more buffer for the same loss. A limit that serves is kept, so one of the
+        # two steps may leave it unchanged.
         follows = many >= 1.1 * few or some <= many / 1.3
         if many < few or some > many or not follows:
             problems.append((0, f"limits do not follow: {few:.0f}, {many:.0f}, {some:.0f} bytes"))
@@ -62,7 +62,7 @@ STEADY = document(
 
 @pytest.fixture
 def lab(tmp_path):
-    """Steady traffic, controlled by hand; everything may be restarted."""
+    """Steady traffic, controlled by hand; every program may be restarted."""
     plan = Plan.of(load.check(STEADY, "x"), 1)
     session = PlanSession(plan, PORTS, Paths.find(), tmp_path)
     before = netns.names()
@@ -96,8 +96,8 @@ def wait(session, condition, what):
 
 
 def estimated(session) -> dict | None:
-    """The link, once its estimate is of this traffic alone: two clocks mixed
-    would show more than the capacity, and more flows than there are."""
+    """Returns the link once its estimate covers only this traffic: two clocks mixed would show more
+    than the capacity, and more flows than exist."""
     try:
         link = link_of(session)
     except ApiError:
@@ -110,12 +110,12 @@ def estimated(session) -> dict | None:
 
 
 def grow_old(session):
-    """A restarted clock is told from late reports by how far back it goes."""
+    """Waits: a restarted clock is told apart from late reports by how far it goes back."""
     wait(session, lambda s: link_of(s)["now_ns"] > 12e9, "the switch to be some seconds old")
 
 
 def kill(session, name):
-    """As a crash would: no chance to save anything."""
+    """Kills a program like a crash: it cannot save anything."""
     child = session.supervisor._children[name]
     os.kill(child.process.pid, signal.SIGKILL)
     session.supervisor.stop(name)
@@ -129,7 +129,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     lab.controller.post("/targets", {**place, "delay_ms": 17.0})
     lab.controller.post("/mode", {"mode": "recommend"})
 
-    # The controller: killed, not ended.
+    # The controller is killed, not ended.
     kill(lab, "controller")
     restart_controller(lab)
     link = wait(lab, estimated, "an estimate after the controller's restart")
@@ -141,10 +141,10 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     changes = lab.controller.get("/changes")["changes"]
     assert changes[-1]["reason"] == "restart test"
 
-    # The collector: it renumbers the flows.
+    # The collector renumbers the flows.
     before = status["collectors"][0]["instance"]
     kill(lab, "collector")
-    # A capture is never written over.
+    # A capture is never overwritten.
     lab.capture_dir = lab.run_dir / "capture-2"
     lab.start_collector()
 
@@ -156,7 +156,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     wait(lab, estimated, "an estimate after the collector's restart")
     assert lab.limit_bytes(0) == wanted
 
-    # The switch: program, entries and clock are gone.
+    # The switch loses its program, entries and clock.
     grow_old(lab)
     kill(lab, "switch-1")
     restarted = time.monotonic()
@@ -164,7 +164,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     log = lab.run_dir / "logs" / "controller.log"
     wait(lab, lambda _: "its clock restarted" in log.read_text(), "the new clock")
     link = wait(lab, estimated, "an estimate on the new switch's clock")
-    # Nothing is later than the switch is old.
+    # No time stamp is later than the switch's age.
     assert link["now_ns"] / 1e9 <= time.monotonic() - restarted + 1
     assert link["estimate"]["to_ns"] <= link["now_ns"]
     assert lab.limit_bytes(0) == wanted
@@ -173,7 +173,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     assert (last["origin"], last["outcome"]) == ("restore", "set")
     assert last["limit"]["limit_bytes"] == wanted
 
-    # Both at once: what the controller set is written down.
+    # Both at once: the controller's settings are on disk.
     grow_old(lab)
     kill(lab, "controller")
     kill(lab, "switch-1")

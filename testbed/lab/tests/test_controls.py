@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls as BPF programs: what they lack is said, and their laws hold on real TCP."""
+"""Congestion controls as BPF programs: missing requirements are named; laws hold on real TCP."""
 
 import math
 import os
@@ -40,7 +40,7 @@ def test_the_table_of_highspeed_is_the_rfcs():
     for number, (window, reduction) in enumerate(rows[1:], 2):
         assert rfc_growth(window - 1) < number <= rfc_growth(window)
         assert abs(reduction / 256 - rfc_reduction(window)) < 0.003
-    # Of its appendix B: growth 2, 3 and 4 from these windows on.
+    # From its appendix B: growth 2, 3 and 4 from these windows on.
     assert [w for w, _ in rows[1:4]] == [118, 221, 347]
 
 
@@ -103,7 +103,7 @@ def test_a_program_that_the_kernel_refuses_is_said_with_its_words(tmp_path, monk
     text = (controls.SOURCES / "scalable.bpf.c").read_text()
     reduces = "return most(tp->snd_cwnd - (tp->snd_cwnd >> 3), 2);"
     assert reduces in text
-    # A field that no congestion control may write.
+    # A field that congestion controls must not write.
     bad = text.replace(reduces, "tp->rcv_nxt = 1; return 2;")
     (tmp_path / "bad.bpf.c").write_text(bad)
     (tmp_path / "control.h").write_text((controls.SOURCES / "control.h").read_text())
@@ -125,7 +125,7 @@ def one_control(control, flows, phase, **changes):
 
 
 def reduced(control, window):
-    """The threshold after a loss at a window."""
+    """Returns the threshold after a loss at this window."""
     if control == "scalable":
         return window - (window >> 3)
     row = max(k for k, (least, _) in enumerate(HIGHSPEED) if int(least) <= max(window, 38))
@@ -139,7 +139,7 @@ def test_a_loss_takes_what_the_law_says(control, tmp_path, binary):
     binary("tidemark-traffic")
     doc = one_control(control, 1, {"limit": "0.5bdp"}, topology__hosts__0__rtts=["80ms"])
     run_dir, record = run(doc, tmp_path)
-    # The window may grow by one before the loss is known of.
+    # The window may grow by one before the loss is noticed.
     there = [(w, t) for w, t in reductions(run_dir) if w >= 100]
     lawful = [t in {reduced(control, w + more) for more in (0, 1, 2)} for w, t in there]
     assert len(there) >= 3 and sum(lawful) >= 0.8 * len(there), there
@@ -156,7 +156,7 @@ def test_random_reno_halves_seldom_and_otherwise_keeps_its_window(tmp_path, bina
     run_dir, record = run(doc, tmp_path)
     assert record["rows"][0]["drops"] > 100
     kept, halved = [], []
-    # The first of each flow ends its slow start.
+    # The first one of each flow ends its slow start.
     for window, threshold in thresholds(run_dir):
         (halved if threshold <= 0.6 * window else kept).append(window)
     assert len(halved) > 5 and len(kept) > 20
@@ -170,7 +170,7 @@ def test_vegas_keeps_a_few_packets_of_each_flow_in_the_queue(tmp_path, binary):
     _, record = run(one_control("vegas", 3, {"limit": "4bdp"}), tmp_path)
     (row,) = record["rows"]
     assert row["drops"] == 0 and row["utilisation"] > 0.95
-    # ALPHA to BETA of each, and what a late one takes for its base RTT.
+    # ALPHA to BETA per flow, plus the queue that late flows include in their base RTT.
     assert 2 * 1514 < row["occupancy_p50_bytes"] < 3 * 8 * 1514 < row["limit_bytes"] / 4
 
 
@@ -184,9 +184,9 @@ def test_dctcp_reduces_by_half_of_the_share_of_marks(tmp_path, binary):
     run_dir, record = run(doc, tmp_path)
     (row,) = record["rows"]
     assert row["drops"] == 0 and row["ce_marked"] > 100 and row["utilisation"] > 0.98
-    # Beyond the slow start, where the first mark halves.
+    # After slow start, where the first mark halves.
     taken = [1 - threshold / window for window, threshold in reductions(run_dir)][20:]
     mean = sum(taken) / len(taken)
-    # RFC 3168 takes a half each time, whatever share is marked.
+    # RFC 3168 halves each time, whatever share is marked.
     assert row["marked_rate"] / 4 < mean < row["marked_rate"], (mean, row["marked_rate"])
     assert mean < 0.25

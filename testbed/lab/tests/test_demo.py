@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo as a user runs it, shortened. Needs root and everything built."""
+"""The demo as users run it, shortened. Needs root and everything built."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class Demo:
 
 @pytest.fixture
 def demo(tmp_path):
-    """Starts demos; at the end nothing may be left that was not there before."""
+    """Starts demos; at the end, checks that nothing new is left."""
     before = surroundings()
     started = []
 
@@ -122,7 +122,7 @@ def test_it_measures_advises_applies_and_measures_again(demo, binary, tmp_path):
     for phase in (first, second):
         (same,) = [link for link in analyzed if link["phase"] == phase["name"]]
         if phase["why_not_trusted"]:
-            # A busy machine: the demo says so, and concludes nothing.
+            # On a busy machine the demo says so and draws no conclusion.
             assert phase["verdict"]["answer"] == "cannot_say"
             continue
         assert phase["verdict"] == {key: same["verdict"][key] for key in phase["verdict"]}
@@ -135,11 +135,11 @@ def test_it_measures_advises_applies_and_measures_again(demo, binary, tmp_path):
     for file in files:
         pq.ParquetFile(file, page_checksum_verification=True).read()
     assert "the same estimates from the capture" in one.text()
-    # The rows of the run are there as of any other.
+    # The run has rows like any other.
     (record,) = [json.loads((out / "run.json").read_text())]
     assert [r["phase"] for r in record["rows"]] == ["first", "second"]
     assert record["rows"][1]["limit_bytes"] == second["limit_bytes"]
-    # Applications are judged by the same flows.
+    # Applications are judged by these flows also.
     for phase, row in zip((first, second), record["rows"], strict=True):
         seen = phase["application"]
         assert seen["transfers"]["completed"] == row["transfers"] > 20
@@ -155,7 +155,7 @@ def test_ctrl_c_at_any_moment_removes_everything(demo, tmp_path, moment):
     one = demo("--seconds", "20")
     one.wait_for(moment)
     one.process.send_signal(signal.SIGINT)
-    # A second one must not stop the cleanup.
+    # A second signal must not stop the cleanup.
     one.process.send_signal(signal.SIGINT)
     assert one.wait() == 130, one.text()
     assert "removed every namespace" in one.text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the demo, of `steps` and of `sweep`: network, flows, times, what options change."""
+"""The files of the demo, `steps` and `sweep`: network, flows, times, effects of options."""
 
 import ipaddress
 import subprocess
@@ -144,7 +144,7 @@ def test_times_are_those_of_the_files():
     for path in SWEEP:
         case = load.check(load.read(path), str(path))
         assert case.judge == "sweep"
-        # Slower links take longer; BBR, until all flows probe for their base RTT at once.
+        # Slower links take longer; with BBR, until all flows probe for their base RTT together.
         slow = case.topology.switches[0].rate <= 20e6 and case.name != "sweep-lossy"
         warmup = {"sweep-bbr8": 30}.get(case.name, 10) if slow else 6
         assert case.run.warmup == warmup, case.name
@@ -184,7 +184,7 @@ def test_flows_of_steps_are_there_when_they_should_be():
     assert there == [2, 4, 1]
     assert all(f.start_s % 20 <= 0.5 for f in flows(2, 4, 1))
     spans = [(f.start_s, f.stop_s) for f in flows(2, 1, 2)]
-    # One flow is there throughout, the other twice.
+    # One flow runs throughout, the other twice.
     assert [spans[0][0], spans[1][1], spans[2][1]] == [0.0, 20, None]
     assert len(spans) == 3
 
@@ -232,7 +232,7 @@ def test_marks_do_not_limit_what_is_limited_elsewhere():
     rates = [f.remote.rate for f in marks.flows if f.remote]
     assert rates[0] < next(f.remote.rate for f in drops.flows if f.remote)
     longest_s = max(f.host.rtt_s for f in marks.flows if f.remote)
-    # With half of the first limit waiting here.
+    # Half of the first limit waits here.
     (limits,) = marks.first_limits()
     longest_s += limits.acts_at_bytes * 8 / 100e6 / 2
     assert rates[0] / 8 * longest_s / FRAME_BYTES < 6
@@ -254,7 +254,7 @@ def test_a_limit_above_a_threshold_has_room_for_all_flows_that_double():
     marks = demo(ecn=True)
     limits = marks.limits_at(0, 100_000)
     assert (limits.threshold_bytes, limits.limit_bytes) == (100_000, 512_500)
-    # Never more than the controller would set.
+    # Never above the controller's largest limit.
     most = marks.most_limit_bytes
     for acts_at_bytes in (most // 2, most - 1, most, 10**9):
         limits = marks.limits_at(0, acts_at_bytes)

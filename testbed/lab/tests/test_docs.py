@@ -16,7 +16,7 @@ HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
 
 
 def anchors(text: str) -> set[str]:
-    """As GitHub makes them of headings."""
+    """Returns anchors like GitHub makes them from headings."""
     headings = HEADING.findall(FENCE.sub("", text))
     plain = (re.sub(r"[^\w\- ]", "", re.sub(r"<[^>]+>", "", h)) for h in headings)
     return {p.strip().lower().replace(" ", "-") for p in plain}
@@ -45,7 +45,7 @@ def test_every_link_leads_somewhere():
 
 
 def linked(index: Path) -> set[Path]:
-    """Pages that an index links to, and the indexes of folders that it links to."""
+    """Returns the pages that an index links to, and the indexes of folders that it links to."""
     found = set()
     for link in LINK.findall(index.read_text()):
         page = (index.parent / link.partition("#")[0]).resolve()

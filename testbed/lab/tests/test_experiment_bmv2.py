@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments on BMv2: what is known without it, a run on a stand-in, one on BMv2 where it is."""
+"""Experiments on BMv2: tests without it, a run on a stand-in, and one on BMv2 if installed."""
 
 import json
 import os
@@ -69,7 +69,7 @@ def test_only_bmv2_reports_and_both_switches_reach_every_host(tmp_path):
     assert bmv2["provision"]["reports"]["port"] == 4
     assert bmv2["provision"]["limits"]["3"]["action"] == "drop_tail"
     assert not {"reports", "watch", "limits"} & set(path["provision"])
-    # The receiver first.
+    # The receiver comes first.
     assert [f["port"] for f in bmv2["provision"]["forward"]] == [3, 1, 1]
     assert [f["port"] for f in path["provision"]["forward"]] == [3, 1, 2]
     assert bmv2["provision"]["flood_ports"] == [1, 3]
@@ -148,7 +148,7 @@ def run_rows(tmp_path):
 
 @pytest.mark.root
 def test_a_run_on_a_stand_in_for_bmv2(tmp_path, binary, monkeypatch):
-    """All of ours around BMv2: network, path, management, provisioning, Thrift, rows."""
+    """Everything around BMv2: network, path, management, provisioning, Thrift, rows."""
     calls = tmp_path / "calls"
     tools = tmp_path / "tools"
     tools.mkdir()

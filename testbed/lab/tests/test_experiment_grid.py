@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points of a grid, and what a plan makes of one."""
+"""Points of a grid, and the plan of a point."""
 
 import pytest
 from experiment_files import TWO_SWITCHES, document
@@ -21,7 +21,7 @@ def test_every_combination_is_run_and_repeated():
     )
     found = points(doc)
     assert len(found) == 12 and len({p.run_id for p in found}) == 12
-    # All of the grid is seen once before anything is repeated.
+    # The whole grid comes once before any repetition.
     assert [p.seed for p in found] == [7] * 6 + [8] * 6
     assert {p.experiment.traffic.persistent[0].count for p in found} == {1, 4, 9}
     assert found[0].settings == {
@@ -51,7 +51,7 @@ def test_more_repetitions_keep_those_that_are_there():
         ("topology.switches.[4].rate", "there is no topology.switches.4"),
         ("traffic.persistent.long.cnt", "there is no such key"),
         ("traffic.persistent", "persistent"),
-        ("", "is no path"),
+        ("", "is not the path"),
     ],
 )
 def test_paths_that_lead_nowhere_are_refused(path, words):
@@ -63,7 +63,7 @@ def test_paths_that_lead_nowhere_are_refused(path, words):
 def test_a_bad_value_says_at_which_point():
     with pytest.raises(ExperimentError, match=r"with phases\.one\.limit = 7"):
         points(document(grid={"phases.one.limit": ["1bdp", 7]}))
-    with pytest.raises(ExperimentError, match="stands twice"):
+    with pytest.raises(ExperimentError, match="has a value twice"):
         points(document(grid={"phases.one.limit": ["1bdp", "1bdp"]}))
     with pytest.raises(ExperimentError, match="has no values"):
         points(document(grid={"phases.one.limit": []}))
@@ -81,7 +81,7 @@ def plan(doc):
 
 def test_a_limit_is_the_product_of_the_flows_that_are_limited():
     p = plan(document(traffic__persistent__0__count=1))
-    # One flow: from the first host, of 20 ms, at 20 Mb/s.
+    # One flow, from the first host: 20 ms at 20 Mb/s.
     assert p.bdp_bytes(0) == pytest.approx(50_000)
     assert plan(document()).bdp_bytes(0) == pytest.approx(75_000)
     only = {"name": "s", "hosts": "near", "arrivals_per_s": 4}
@@ -118,7 +118,7 @@ def test_a_flow_has_a_class_at_every_switch_that_it_passes():
     assert [p.kind_at(both, k) for k in (0, 1)] == ["lbp", "rbp"]
     assert [p.kind_at(one, k) for k in (0, 1)] == [None, "lbp"]
     assert [p.n_b(k) for k in (0, 1)] == [6, 2]
-    # Round trips: 30 ms of the six, 20 ms of the two.
+    # Round trips of 30 ms for the six flows, 20 ms for the two.
     assert [p.bdp_bytes(k) for k in (0, 1)] == [pytest.approx(37_500), pytest.approx(75_000)]
 
 
@@ -149,7 +149,7 @@ def test_users_and_arrivals_are_shared_by_the_hosts():
         }
     )
     found = {t.name: t for t in plan(doc).transfers}
-    # 2 Mb/s of 25 kB: 10 in a second, from two hosts.
+    # 2 Mb/s in transfers of 25 kB: 10 per second, from two hosts.
     assert found["o-h1"].arrivals_per_s == pytest.approx(5)
     assert [found["c-h1"].users, found["c-h2"].users] == [3, 2]
 

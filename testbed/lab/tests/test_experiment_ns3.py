@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments in simulation. What needs ns-3 is skipped without: `make test-ns3`."""
+"""Simulated experiments. Tests that need ns-3 are skipped without it: `make test-ns3`."""
 
 import itertools
 import json
@@ -40,7 +40,7 @@ def test_a_full_packet_takes_as_long_as_on_the_wire_and_limits_change_between_ph
     doc = document()
     doc["phases"].append({"name": "two", "limit": "10packets", "settle": "2s", "duration": "4s"})
     lines = text(doc).splitlines()
-    # 20 Mb/s with 1538 bytes on the wire for 1500 of IP.
+    # 20 Mb/s, with 1538 bytes on the wire per 1500 of IP.
     assert lines[0] == "link capacity_bps=19505851.8 limit_packets=50 mark_packets=0"
     assert lines[1] == "change at_s=21.0 limit_packets=10 mark_packets=0" or lines[1].startswith(
         "change at_s=21 "
@@ -60,11 +60,11 @@ def test_each_switch_is_a_link_with_its_own_changes_and_flows_enter_where_their_
     )
     lines = text(doc).splitlines()
     links = [line.split()[0] for line in lines if line.split()[0] in ("link", "change")]
-    # Both begin with 1 BDP; only the second changes.
+    # Both start with 1 BDP; only the second changes.
     assert links == ["link", "link", "change"]
     assert "limit_packets=10 " in next(line for line in lines if line.startswith("change"))
     entering = [line.split()[1:] for line in lines if line.startswith("enters")]
-    # Six flows over both come first, then two and the datagrams over the second only.
+    # First six flows over both links, then two and the datagrams over only the second.
     assert entering == [[f"id={i}", "link=1"] for i in range(6, 12)]
     nodes = simulated.described_nodes(plan(doc))
     assert [(k, n["name"]) for k, n in nodes.items()] == [("10", "first"), ("11", "second")]
@@ -165,7 +165,7 @@ def test_a_simulated_run_has_the_limits_of_its_phases_and_a_truth(simulator, tmp
     assert a["occupancy_max_bytes"] == 50 * 1514 and b["occupancy_max_bytes"] == 20 * 1514
     assert a["true_n_b"] == 4 and a["n_b"] == pytest.approx(4, abs=0.5)
     assert a["utilisation"] == pytest.approx(1, abs=0.01)
-    # Users come back after they have thought.
+    # Users return after their think time.
     truth = json.loads((run_dir / "truth.json").read_text())["flows"]
     turns = sorted(
         (f["start"]["unix_ns"], f["stop"]["unix_ns"])
@@ -178,7 +178,7 @@ def test_a_simulated_run_has_the_limits_of_its_phases_and_a_truth(simulator, tmp
 
 
 def test_flows_have_their_class_at_each_of_two_switches(simulator, tmp_path):
-    """Six flows over both, limited at the first; six over the second only."""
+    """Six flows over both, limited at the first; six over only the second."""
     file = FILES / "parking-lot.toml"
     argv = ["run", str(file), "--back-end", "ns3", "--out", str(tmp_path)]
     assert main([*argv, "--set", "phases.half.duration=10s"]) == 0
@@ -192,7 +192,7 @@ def test_flows_have_their_class_at_each_of_two_switches(simulator, tmp_path):
         assert r["classes_wrong"] == "" and r["classes_right"] == (6 + r["true_rbp"])
         assert r["utilisation"] > 0.97
     assert [r["true_rbp"] for r in rows] == [0, 6, 0, 6]
-    # Each packet at each hop: what leaves the first comes to the second.
+    # Each packet at each hop: packets that leave the first arrive at the second.
     packets = pq.read_table(sorted((run_dir / "capture").glob("postcards-*")))
     flows = {}
     for node, dropped, flow in zip(
@@ -203,7 +203,7 @@ def test_flows_have_their_class_at_each_of_two_switches(simulator, tmp_path):
         at[node][1] += dropped
     over_both = [at for at in flows.values() if at[10][0]]
     assert len(over_both) == 6 and len(flows) == 12
-    # A few are under way at the end.
+    # A few are in flight at the end.
     assert all(0 <= a[10][0] - a[10][1] - a[11][0] < 100 for a in over_both)
 
 

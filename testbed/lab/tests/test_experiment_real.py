@@ -30,7 +30,7 @@ pytestmark = pytest.mark.root
 
 
 def metric(namespace, name):
-    """As the kernel has it for flows from there to the receiver; None: its own choice."""
+    """Returns a metric of the kernel's route to the receiver; None: the kernel's default."""
     with IPRoute(netns=namespace) as ipr:
         (route,) = ipr.route("get", dst=RECEIVER_ADDRESS)
     metrics = route.get_attr("RTA_METRICS")
@@ -47,7 +47,7 @@ TCPI_RTO = 8
 
 @pytest.mark.parametrize("least_s", [None, 1.0])
 def test_a_route_has_the_smallest_rto_of_its_flows(tmp_path, least_s):
-    """A connection between two namespaces, whose round trip is far below 200 ms."""
+    """Connects two namespaces with a round trip far below 200 ms."""
     state = RunState.begin(f"r{os.getpid() % 0xFFF:03x}", tmp_path)
     near, far = (f"{PREFIX}{state.run_id}-{name}" for name in ("near", "far"))
     try:
@@ -101,7 +101,7 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         assert {initial_window(a.namespace) for a in layout.access.values()} == {3}
         assert {metric(a.namespace, "RTAX_RTO_MIN") for a in layout.access.values()} == {1000}
         assert all(link_exists(layout.report_link(k).collector_interface) for k in (0, 1))
-        # Hosts, and the switches' ends of their links.
+        # The hosts, and the switches' ends of their links.
         names = [layout.namespace(h.name) for h in layout.plan.hosts]
         places = [(name, HOST_INTERFACE) for name in [*names, layout.receiver_namespace]]
         places += [(layout.switch_namespace(k), "p1") for k in layout.switches]
@@ -153,12 +153,12 @@ def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
     for flow in udp:
         sent = flow["udp"]["packets_sent"]
         lasted_s = (flow["stop"]["unix_ns"] - flow["start"]["unix_ns"]) / 1e9
-        # Half of 1 Mb/s in packets of 1500 bytes, 42 a second.
+        # Half of 1 Mb/s in packets of 1500 bytes: 42 per second.
         assert 0.7 < sent / (lasted_s * 5e5 / 12e3) < 1.3
         found = ports[int(flow["source"].rsplit(":", 1)[1])]
         assert found["class"] != "LBP"
         assert found["packets"] > 100 or not half["trusted"]
-    # It is there: nothing runs again.
+    # The run exists, so nothing runs again.
     assert main(argv) == 0
     assert main(["table", str(tmp_path)]) == 0
     assert (tmp_path / "table.parquet").exists()
@@ -173,7 +173,7 @@ def test_what_cannot_run_is_refused_before_anything_is_made(tmp_path, capsys):
 
 
 def test_a_killed_sweep_goes_on_and_leaves_nothing(tmp_path, binary):
-    """SIGKILL in the middle of a run, with its programs and namespaces left behind."""
+    """SIGKILL in the middle of a run leaves its programs and namespaces behind."""
     binary("tidemark-traffic")
     doc = document(
         topology__switches__0__rate="10mbit",
@@ -190,17 +190,17 @@ def test_a_killed_sweep_goes_on_and_leaves_nothing(tmp_path, binary):
     root = tmp_path / "x"
     with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 90
-        # The second run: its traffic has begun.
+        # Until the second run's traffic has started.
         while not (list(root.glob("x-*")) and list(root.glob(".part-*/traffic.json"))):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.05)
         process.kill()
-        # Programs that the killed one had started hold its pipe.
+        # Programs started by the killed sweep hold its pipe open.
         process.stderr.close()
     left = [s for _, s in recorded() if s and Path(s.run_dir).parent == root.resolve()]
     assert len(left) == 1 and set(left[0].namespaces) <= netns.names()
     done = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 of 2 runs are there already" in done.stderr
+    assert "1 of 2 runs exist already" in done.stderr
     assert len(store.find([root])) == 2 and not list(root.glob(".part-*"))
     assert not set(left[0].namespaces) & netns.names()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep goes on where it was killed; its rows become a table, and two tables compare."""
+"""A killed sweep continues; its rows become a table, and two tables are compared."""
 
 import importlib
 import json
@@ -62,7 +62,7 @@ sys.exit(execute.run(sweep, Progress()))
 
 @pytest.fixture
 def sweep(tmp_path):
-    """Starts a sweep over 12 runs of 0.1 s each as a process."""
+    """Starts a process that sweeps over 12 runs of 0.1 s each."""
     doc = document(
         grid={"traffic.persistent.long.count": [1, 2, 4, 9], "phases.one.limit": ["1bdp", "9kB"]}
     )
@@ -102,7 +102,7 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
         process.communicate()
         parts = list(root.glob(".part-*"))
         assert len(parts) <= jobs, kills
-        # Of several, each removes its own part when the sweep dies.
+        # With several at a time, each removes its own part when the sweep dies.
         complete = {d.name for d in store.find([root])}
         begun = {name.removeprefix(".part-") for name in started(tmp_path)}
         killed_within_a_run |= bool(begun - complete)
@@ -111,15 +111,15 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
     process = sweep(jobs)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
-    assert "runs are there already" in said
+    assert "runs exist already" in said
     complete = store.find([root])
     assert len(complete) == 24 and not list(root.glob(".part-*"))
-    # Runs that began again were not complete: at most those under way at each kill.
+    # Only incomplete runs started again: at most those running at each kill.
     assert 24 <= len(started(tmp_path)) <= 24 + 3 * jobs
     assert table.of_runs(complete).num_rows == 24
     process = sweep(jobs)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 0 and "24 of 24 runs are there already" in said
+    assert process.returncode == 0 and "24 of 24 runs exist already" in said
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
@@ -127,7 +127,7 @@ def test_an_interrupted_sweep_says_how_to_go_on(sweep, tmp_path, jobs):
     process = sweep(jobs)
     while not started(tmp_path):
         time.sleep(0.005)
-    # As `kill` does: a terminal would tell its processes, too.
+    # Like `kill`: a terminal would also signal its processes.
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "run it again to go on" in said
@@ -171,7 +171,7 @@ def test_several_at_a_time_are_refused_where_they_would_disturb_each_other(sweep
 
 def test_what_is_left_goes_by_the_packets_of_the_runs_that_were_made():
     experiment = load.check(document(), "x")
-    # 20 Mb/s for 6 s of warm-up, 5 of settling and 10 that are measured.
+    # 20 Mb/s for 6 s of warm-up, 5 s of settling and 10 s measured.
     assert pace.packets(experiment) == pytest.approx(20e6 * 21 / 8 / 1538)
     points = grid.points(document(run__repetitions=4), "x")
     one_s = pace.packets(experiment) / pace.PACKETS_PER_S
@@ -180,7 +180,7 @@ def test_what_is_left_goes_by_the_packets_of_the_runs_that_were_made():
     seen.add(experiment, 10.0)
     seen.add(experiment, 30.0)
     assert seen.left_s(points, 2) == pytest.approx(40.0)
-    # A run that is in time is far from being given up.
+    # A run on schedule is far from its time limit.
     assert pace.patience_s(experiment) > 10 * one_s
 
 
@@ -200,7 +200,7 @@ def test_two_sweeps_in_one_directory_are_refused(tmp_path):
 
 
 def add_run(root, name, settings, **values):
-    """A complete run with one row."""
+    """Adds a complete run with one row."""
     row = {"phase": "one", "switch": "s1", "utilisation": 0.99, "loss_rate": 0.01, "n_b": 4.0}
     row |= {"drops": 500, "delay_p50_ms": 1.0, "delay_max_ms": 2.0}
     row |= {"trusted": True, "why_not_trusted": "", **values}
@@ -233,7 +233,7 @@ def test_a_table_has_every_setting_and_what_is_not_trusted(tmp_path):
 
 
 def test_the_table_opens_in_duckdb_and_pandas(tmp_path):
-    # Of the extra "table", which `make venv` installs.
+    # From the extra "table", which `make venv` installs.
     duckdb = importlib.import_module("duckdb")
     pandas = importlib.import_module("pandas")
     for seed in (1, 2):
@@ -295,7 +295,7 @@ def test_few_drops_have_no_rate_to_compare(tmp_path):
 def test_a_directory_without_runs_is_an_error(tmp_path):
     with pytest.raises(LabError, match=f"{tmp_path}: no complete run is there: no run.json"):
         table.of_paths([tmp_path])
-    with pytest.raises(LabError, match="is no directory"):
+    with pytest.raises(LabError, match="is not a directory"):
         store.find([tmp_path / "gone"])
 
 
@@ -307,7 +307,7 @@ def test_a_run_is_named_by_its_capture_too(tmp_path, monkeypatch):
     assert store.find([capture]) == store.find([tmp_path / "a"]) == [tmp_path / "a"]
     monkeypatch.chdir(capture)
     assert [p.resolve() for p in store.find([Path()])] == [tmp_path / "a"]
-    # A capture that belongs to no run is none.
+    # A capture outside any run does not count.
     (tmp_path / "a" / "run.json").unlink()
     with pytest.raises(LabError, match="no complete run"):
         table.of_paths([capture])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures from the packets of a run: `data/small` is a simulated one, three Reno flows at 4 Mb/s
-and 100 ms with a limit of 1 and of 0.5 BDP."""
+"""Figures from the packets of a run: `data/small` is simulated, three Reno flows at 4 Mb/s and 100
+ms with limits of 1 and 0.5 BDP."""
 
 import csv
 import json
@@ -18,10 +18,10 @@ from tidemark_lab.figures import data, kinds, series, source
 
 SMALL = Path(__file__).parent / "data" / "small"
 RECORDED = Path(__file__).parents[3] / "common/test-support/recorded/four_flows"
-# 4 Mb/s x 100 ms, of 1538 bytes on the wire.
+# 4 Mb/s x 100 ms, in packets of 1538 bytes on the wire.
 BDP = 4e6 / 8 * 0.1 / 1538
-# A sender's round trip has in it what a packet takes at this rate (3 ms), and the wait for the
-# second packet of an acknowledgement.
+# A sender's round trip includes a packet's transmission time at this rate (3 ms), and the wait for
+# the second packet of a delayed acknowledgement.
 RTT_OFF = 0.08
 KINDS = ("occupancy", "windows", "sum-of-windows", "distribution", "drops")
 
@@ -38,7 +38,7 @@ def table(path):
 
 
 def test_theory_of_a_queue():
-    # One flow: half of BDP + B is left, which at B = BDP empties the queue.
+    # One flow keeps half of BDP + B, which empties the queue at B = BDP.
     assert theory.least_queue(1, 100, 100, "reno") == 0
     assert theory.least_queue(1, 100, 200, "reno") == 50
     assert theory.least_queue(1, 100, 200, None) is None
@@ -62,7 +62,7 @@ def test_a_runs_phases_are_those_of_its_record(phases):
 
 
 def test_windows_are_the_queue_and_what_is_on_its_way(phases):
-    """W(t) = Q(t) + BDP while the link is busy, which it is with 1 BDP."""
+    """W(t) = Q(t) + BDP while the link is busy, as it always is with 1 BDP."""
     port, (full, half) = phases
     assert series.bdp(full, port.capacity_bps) == pytest.approx(BDP, rel=RTT_OFF)
     pipe = series.busy_pipe(full, port.capacity_bps)
@@ -70,14 +70,14 @@ def test_windows_are_the_queue_and_what_is_on_its_way(phases):
     at = series.instants(full)
     off = series.windows_sum(full, at) - series.queue_at(full, at) - pipe
     assert abs(np.median(off)) < 2 and np.quantile(np.abs(off), 0.9) < 6
-    # With half of it the link idles at times: less is under way than fills it.
+    # With half a BDP the link idles at times: fewer packets are in flight than fill it.
     at = series.instants(half)
     least = series.windows_sum(half, at).min()
     assert least < series.busy_pipe(half, port.capacity_bps) - 2
 
 
 def test_windows_of_real_tcp_are_the_queue_and_what_is_on_its_way():
-    """Within 3 % on a full link, losses and all; the controller's test reads this run too."""
+    """Within 3 % on a full link, including losses; the controller's test also reads this run."""
     (port,) = source.ports(RECORDED)
     (p,) = [data.read(port, span) for span in port.spans]
     assert p.dropped.any()
@@ -151,7 +151,7 @@ def test_a_capture_alone_has_figures_without_theory(tmp_path, capsys):
     out = tmp_path / "x" / "capture" / "figures"
     rows = table(out / "distribution-s1-1.csv")
     assert {r["phase"] for r in rows} == {"all"}
-    # Once more: what it has written is no run.
+    # Once more: the files it has written are not a run.
     assert main(["figures", str(tmp_path / "x")]) == 0
     assert capsys.readouterr().out.count("report.html") == 2
 
@@ -175,7 +175,7 @@ def test_what_cannot_be_drawn_is_told_and_keeps_no_other_from_it(tmp_path, capsy
     said = capsys.readouterr()
     assert "no capture here" in said.err and "b/figures/report.html" in said.out
     assert main(["figures", str(tmp_path / "nowhere")]) == 1
-    assert "is no directory of runs" in capsys.readouterr().err
+    assert "is not a directory of runs" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert main(["figures", str(tmp_path / "empty")]) == 1
     assert "no runs in" in capsys.readouterr().err

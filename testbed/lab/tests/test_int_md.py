@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/how-to/int-md.md give what the page says."""
+"""The commands of docs/how-to/int-md.md print what the page shows."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ REPORTS = 2000
 
 
 def report(n: int) -> bytes:
-    """A stack 1.0 in a report 1.0: node 8 with everything, node 7 with its times alone."""
+    """An INT 1.0 stack in a report 1.0: node 8 with all metadata, node 7 with only its times."""
     us = 1000 * n
     none = 0xFFFFFFFF
     hop_8 = (8, 0x17000B, 400, 0x02000000 | n % 50, us + 500, us + 900)

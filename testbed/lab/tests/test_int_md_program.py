@@ -19,7 +19,7 @@ from tidemark_lab.places import EXPERIMENTS
 from tidemark_lab.preflight import Paths, Ports
 
 PACKETS = 60
-# Faster than the second switch sends, so that its queue grows.
+# Faster than the second switch's rate, so that its queue grows.
 APART_US = 200
 DSCP = 10
 
@@ -33,7 +33,7 @@ def checksum(header: bytes) -> int:
 
 def frame(n: int, protocol: int, payload: bytes) -> bytes:
     if protocol == 6:
-        # With 12 bytes of options, as Linux sends it.
+        # 12 bytes of options, like Linux sends them.
         options = bytes.fromhex("0101080a0000000100000002")
         head = struct.pack(">HHIIBBHHH", 40000, 5001, n * 1000, 1, 0x80, 0x10, 512, 0xABCD, 0)
         transport = head + options
@@ -90,7 +90,7 @@ def test_three_switches_from_packets_to_records(layout, protocol, binary, tmp_pa
         subprocess.run(argv, check=True, capture_output=True, timeout=60)
         came = out / f"port-{port}.pcap"
         between = read_pcap(came)
-        # 16 bytes of shim and header, 32 of each hop so far; nothing behind the sink.
+        # 16 bytes of shim and header, 32 per hop so far; nothing after the sink.
         more = 0 if switch == 2 else 16 + 32 * (switch + 1)
         assert [len(f) for f in between] == [len(f) + more for f in sent]
         assert all(checksum(f[14:34]) == 0 for f in between)
@@ -120,7 +120,7 @@ def test_three_switches_from_packets_to_records(layout, protocol, binary, tmp_pa
         assert {int(h["egress_port"]) for h in found} == {layout.out_port(k)}
         back = 1 if k == 0 else layout.back_port(k)
         assert {int(h["ingress_port"]) for h in found} == {back}
-        # Of the packet without its stack.
+        # Headers of the packet without its INT stack.
         header = 52 if protocol == 6 else 28
         assert [int(h["ip_bytes"]) for h in found] == [len(f) - 14 for f in sent]
         assert [int(h["payload_bytes"]) for h in found] == [len(f) - 14 - header for f in sent]
@@ -128,7 +128,7 @@ def test_three_switches_from_packets_to_records(layout, protocol, binary, tmp_pa
     assert max(occupancy) > 10 and occupancy == sorted(occupancy)
     assert max(int(h["occupancy_bytes"]) for h in by_node[0]) <= 1
     delays_us = [(int(h["egress_ns"]) - int(h["ingress_ns"])) / 1e3 for h in by_node[1]]
-    # 10 Mb/s: the last packets wait for all that are before them.
+    # 10 Mb/s: the last packets wait for all earlier ones.
     assert delays_us[-1] > 1000 and delays_us == sorted(delays_us)
 
 
@@ -194,5 +194,5 @@ def test_own_and_other_programs_side_by_side():
     assert [s["node"] for s in made["switches"]] == [10]
     nodes = configs.collector(layout, Ports(), EXPERIMENTS)["nodes"]
     assert [nodes[str(n)]["time_unit"] for n in (10, 11, 12)] == ["ns", "us", "us"]
-    # Room for 100 kB, as its limit says.
+    # Room for its limit of 100 kB.
     assert "queue=66p" in layout.switch_ports(1)[1]

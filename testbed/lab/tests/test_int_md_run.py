@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The INT-MD experiment with real TCP: from its file to the estimates of each hop. Needs root."""
+"""The INT-MD experiment on real TCP, from its file to the estimates of each hop. Needs root."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_from_packets_to_the_estimates_of_each_hop(tmp_path, binary):
     (run_dir,) = store.find([tmp_path])
     source, transit, sink = json.loads((run_dir / "run.json").read_text())["rows"]
 
-    # The six flows wait at the second switch, and nowhere else.
+    # The six flows only queue at the second switch.
     assert transit["true_n_b"] == 6 and transit["n_b_low"] <= 6 <= transit["n_b_high"]
     assert transit["t_e_ms_low"] <= transit["true_t_e_ms"] <= transit["t_e_ms_high"]
     assert transit["utilisation"] > 0.95
@@ -34,8 +34,8 @@ def test_from_packets_to_the_estimates_of_each_hop(tmp_path, binary):
         assert row["n_b"] == 0 and 0.15 < row["utilisation"] < 0.25
         assert row["delay_p99_ms"] < transit["delay_p50_ms"]
 
-    # Truth: the switches' own counts. Each packet that left the second one has a record of
-    # each hop, but for those under way at the end.
+    # Truth: the switches' own counters. Each packet that left the second switch has a record per
+    # hop, except for those in flight at the end.
     ports = {
         k: {p["port"]: p for p in json.loads((run_dir / f"switch-{k}-ports.json").read_text())}
         for k in (1, 2, 3)
@@ -51,7 +51,7 @@ def test_from_packets_to_the_estimates_of_each_hop(tmp_path, binary):
     assert ports[1][4]["tail_dropped_packets"] == ports[3][2]["tail_dropped_packets"] == 0
     most = max(r["occupancy_bytes"] for r in hops[11])
     assert QUEUE_PACKETS // 2 * PACKET_BYTES < most <= QUEUE_PACKETS * PACKET_BYTES
-    # A full queue takes as long as its packets with their stack at 20 Mb/s, one in service.
+    # A full queue drains at 20 Mb/s, packets with their stack, one in service.
     longest_ms = max(r["egress_ns"] - r["ingress_ns"] for r in hops[11]) / 1e6
     frame_bytes = 1514 + 16 + 32 + 24
     assert longest_ms <= (QUEUE_PACKETS + 1) * 8e-3 * frame_bytes / 20 + 1

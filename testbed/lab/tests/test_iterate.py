@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterated advice: the loop, the verdict, the flows, the table; a short run on real TCP."""
+"""Iterated advice: the loop, the verdict, the flows, the table, and a short run on real TCP."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def interval(low: float, high: float) -> JsonObject:
 
 
 class Link:
-    """Loss falls with the square of the limit; the advice aims at half of the bound.
+    """A link whose loss falls with the square of the limit; the advice aims at half of the bound.
 
-    `exponent` is what the advice believes."""
+    `exponent` is the advice's assumption."""
 
     def __init__(self, exponent: float = 2.0, given_up: list[str] | None = None):
         self.exponent = exponent
@@ -110,7 +110,7 @@ def test_a_range_holds_up_to_a_few_packets():
 
 
 def test_three_rounds_follow_the_advice_and_no_more():
-    # It believes that loss hardly falls: it goes too far, and back.
+    # It assumes that loss hardly falls, so it overshoots and returns.
     link = Link(exponent=0.8)
     done = rounds.iterate(link, 100_000)
     assert len(done) == 4 and len(link.applied) == 3
@@ -118,13 +118,13 @@ def test_three_rounds_follow_the_advice_and_no_more():
 
 
 def test_outside_the_bounds_is_right_only_where_it_was_said():
-    # Steps too small: three rounds do not reach the bound.
+    # Steps too small to reach the bound in three rounds.
     done = rounds.iterate(Link(exponent=20.0), 100_000)
     judged = rounds.verdict(done, TARGETS)
     assert judged["verdict"] == rounds.WRONG and judged["missed"] == ["loss"]
     done = rounds.iterate(Link(exponent=20.0, given_up=["loss"]), 100_000)
     assert rounds.verdict(done, TARGETS)["verdict"] == rounds.NONE_MEETS
-    # Loss was given up, delay was not.
+    # Loss was given up, but not delay.
     strict = {**TARGETS, "delay_ms": 15.0}
     assert rounds.verdict(done, strict)["verdict"] == rounds.WRONG
 
@@ -198,7 +198,7 @@ def test_the_flows_make_up_what_was_asked_for():
 
 
 class OneCase:
-    """As far as the limits of a round go."""
+    """Only the parts of a case that limits need."""
 
     def __init__(self, name: str):
         self.point = point(name)
@@ -227,7 +227,7 @@ def test_one_round_on_real_tcp(tmp_path: Path):
     ports += ["--collector-port", "19860", "--metrics-port", "19861"]
     real = ["trial", "--judge", "iterate", "--back-end", "embedded", "--only", "reno12"]
     short = ["--rounds", "1", "--seconds", "8", "--warmup", "8"]
-    # The verdict is a matter of chance in so short a time.
+    # The verdict of such a short run is random.
     assert command.main(["run", *real, *short, "--out", str(tmp_path), *ports]) in (0, 1)
     assert netns.names() <= before
     (run_dir,) = tmp_path.iterdir()

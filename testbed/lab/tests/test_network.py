@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network itself. Needs root; leaves nothing."""
+"""The network alone. Needs root; leaves nothing."""
 
 import json
 import os
@@ -77,7 +77,7 @@ def test_only_hosts_of_remotely_bottlenecked_flows_shape(network):
 
 
 def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_path, binary):
-    """Over a bridge in the switch's place."""
+    """Uses a bridge in the switch's place."""
     with IPRoute(netns=network.switch_namespace(0)) as ipr:
         ipr.link("add", ifname="br0", kind="bridge")
         bridge = ipr.link_lookup(ifname="br0")[0]
@@ -134,7 +134,7 @@ def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_
     shaped_bytes = access.shape.rate_bps / 8 * 2.0
     assert 0.5 * shaped_bytes < acked["shaped"] < 1.1 * shaped_bytes, acked
     assert acked["free"] > 5 * shaped_bytes, acked
-    # The bottleneck must lose packets, else its flow never reduces its rate.
+    # The bottleneck must lose packets; otherwise its flow never reduces its rate.
     assert flows["shaped"]["retransmitted_segments"] > 0, flows["shaped"]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated bottleneck does what a queue does, and TCP what its theory says.
+"""The simulated bottleneck behaves like a queue, and TCP as its theory says.
 
-They need ns-3 and are skipped without: `make test-ns3`.
+Tests need ns-3 and are skipped without it: `make test-ns3`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def simulator() -> None:
 
 @dataclass
 class Report:
-    """One packet, as the pcap tells of it."""
+    """One packet's report in the pcap."""
 
     sequence: int
     dropped: bool
@@ -51,7 +51,7 @@ class Report:
 
     @property
     def own_time_ns(self) -> float:
-        # PPP has two bytes, for which the rate makes up.
+        # PPP adds two bytes, and the rate is higher accordingly.
         return (self.ip_bytes + 2) * 8e9 / (CAPACITY_BPS * 1502 / 1500)
 
 
@@ -122,18 +122,18 @@ def test_the_queue_is_a_drop_tail_queue(tmp_path: Path):
     # A drop if and only if the queue is full.
     assert all(r.depth == limit and r.reason == 71 for r in lost)
     assert all(r.depth < limit and r.limit == limit for r in left)
-    # First in, first out, each when it came or when the one before is through.
+    # FIFO: each packet starts when it arrives or when the previous one is done.
     free_ns = 0.0
     for before, r in zip([None, *left], left, strict=False):
         assert before is None or before.arrival_ns <= r.arrival_ns
         assert r.departure_ns == pytest.approx(max(r.arrival_ns, free_ns), abs=2)
         free_ns = r.departure_ns + r.own_time_ns
-    # The depth met is what the other rows leave in the queue.
+    # The reported depth equals what the other rows leave in the queue.
     gone = 0
     for i, r in enumerate(left):
         while left[gone].departure_ns < r.arrival_ns:
             gone += 1
-        # Who leaves in the nanosecond of an arrival may count or not.
+        # A packet that leaves in the same nanosecond may count or not.
         least = next(k for k in range(gone, i + 1) if left[k].departure_ns > r.arrival_ns or k == i)
         assert i - least <= r.depth <= i - gone
     assert truth["arrivals_all"] == len(rows) and truth["drops_all"] == len(lost)
@@ -141,7 +141,7 @@ def test_the_queue_is_a_drop_tail_queue(tmp_path: Path):
 
 
 def test_one_reno_flow_uses_what_theory_says(tmp_path: Path):
-    # A flow of few packets stays below the theory, which has windows that are real numbers.
+    # A flow of few packets stays below the theory, whose windows are real numbers.
     capacity_bps = 50e6
     bdp = capacity_bps * 0.02 / 12_000
     for part in (0.25, 0.5, 1.0):
@@ -153,7 +153,7 @@ def test_one_reno_flow_uses_what_theory_says(tmp_path: Path):
 
 
 def test_cubic_multiplies_its_window_by_seven_tenths(tmp_path: Path):
-    """With the recovery of ns-3 3.44 as it is, a small buffer leaves the link idle."""
+    """With ns-3 3.44's own recovery, a small buffer leaves the link idle."""
     truth, _ = simulated(tmp_path, one_flow("Cubic", 21, 50e6))
     assert truth["utilisation"] > 0.94
 
@@ -165,12 +165,12 @@ def test_a_flow_begins_with_as_many_packets_as_it_is_told(tmp_path: Path):
     for first, opens in ((10, ""), (2, "opens id=0 packets=2\n")):
         _, seen = simulated(tmp_path / str(first), scenario + opens)
         data = [r for r in seen if r.ip_bytes > 1000]
-        # Until the first acknowledgement can be back.
+        # Until the first acknowledgement can arrive.
         assert sum(r.arrival_ns < data[0].arrival_ns + 19e6 for r in data) == first
 
 
 def test_timeouts_go_by_the_limit_in_force(tmp_path: Path):
-    """A large limit at the start leaves no long timeouts: losses at a small one cost the same."""
+    """A large limit at the start causes no long timeouts: losses at a small one cost as usual."""
     network = Network(capacity_bps=5e6, rtts_s=(0.02,), lbp={"LinuxReno": 16})
     plain = scenario_text(network, 3, 40, 12, 1)
     assert "limit_packets=3 mark_packets=0\n" in plain
@@ -184,7 +184,7 @@ def test_timeouts_go_by_the_limit_in_force(tmp_path: Path):
 
 
 def silences_s(rows: list[Report]) -> list[float]:
-    """Between the packets of each flow."""
+    """Gaps between the packets of each flow."""
     last: dict[bytes, int] = {}
     found = []
     for r in rows:
@@ -195,7 +195,7 @@ def silences_s(rows: list[Report]) -> list[float]:
 
 
 def test_no_sender_retransmits_sooner_than_the_scenario_says(tmp_path: Path):
-    """Sixteen flows through a queue of three packets live by their timers."""
+    """Sixteen flows through a queue of three packets depend on their timers."""
     network = Network(capacity_bps=5e6, rtts_s=(0.02,), lbp={"LinuxReno": 16})
     plain = scenario_text(network, 3, 20, 5, 1)
     later = plain.replace("tcp id=0 ", "rto least_s=1\ntcp id=0 ", 1)
@@ -203,7 +203,7 @@ def test_no_sender_retransmits_sooner_than_the_scenario_says(tmp_path: Path):
     for name, scenario in (("plain", plain), ("later", later)):
         found = silences_s(simulated(tmp_path / name, scenario)[1])
         silent[name] = [sum(0.1 < s < 0.4 for s in found), sum(0.9 < s < 1.1 for s in found)]
-    # A packet that is sent while the timer runs makes a silence shorter than it.
+    # A packet sent while the timer runs makes the silence shorter than the timer.
     short, long = zip(silent["plain"], silent["later"], strict=True)
     assert short[0] > 100 and short[1] < 0.1 * short[0]
     assert long[1] > 50 and long[1] > 3 * long[0]
@@ -224,7 +224,7 @@ def test_marks_above_the_threshold_and_refuses_what_cannot_be_marked(tmp_path: P
         assert (capable == 3) == r.marked, "marked in the header as in the report"
         assert r.dropped == (r.depth >= threshold and not capable)
         assert r.reason == (73 if r.dropped else 0)
-    # SYNs and retransmissions do not ask for ECN.
+    # SYNs and retransmissions are not ECN-capable.
     assert any(r.dropped for r in rows)
 
 
@@ -270,7 +270,7 @@ def test_a_simulation_without_an_end_is_ended_by_its_cpu_time(tmp_path: Path):
         ns3.simulate(scenario, tmp_path, most_cpu_s=0.5)
 
 
-# Three datagram flows: one asks for a tenth of the link, two for more than is left.
+# Three datagram flows: one sends a tenth of the link's rate, two send more than the rest.
 FAIR = """link capacity_bps=20000000 limit_packets=40 mark_packets=0
 {fair}run seconds=12 warmup_s=2 seed=5 jitter_packets=1
 udp id=0 kind=low rtt_s=0.02 start_s=0 stop_s=0 rate_bps=2e6 ip_bytes=1500
@@ -284,10 +284,10 @@ def test_fair_queueing_gives_bytes_in_turn_and_drops_from_the_longest(tmp_path):
     for name, fair in (("fifo", ""), ("fair", "fair quantum_bytes=1502\n")):
         truth, seen = simulated(tmp_path / name, FAIR.format(fair=fair))
         kinds[name] = truth["kinds"]
-        # Work is conserved, and packets are dropped from a full queue only.
+        # Fair queueing conserves work, and only a full queue drops packets.
         assert truth["utilisation"] > 0.99
         assert max(r.depth for r in seen) <= 40
-        # Every packet that came left or was dropped, once.
+        # Every packet that arrived either left or was dropped, once.
         assert len(seen) == truth["arrivals_all"]
     assert kinds["fifo"]["low"]["loss_rate"] > 0.2
     assert kinds["fair"]["low"]["drops"] == 0

@@ -171,7 +171,7 @@ def test_the_legend_says_which_is_the_papers_and_which_is_ours():
     texts = drawn_texts(svg)
     assert {"ours", "paper, BDP/√n", "ours, n = 2", "paper, router"} <= set(texts)
     assert texts.count("time (s)") == 1 and texts.count("Nb") == 2
-    # Squares, and theory without a colour of its own, are in ink.
+    # Squares, and theory without its own colour, are in ink.
     assert style.INK in svg and style.LIMIT not in svg
 
     def alike(axes, rows):
@@ -189,7 +189,7 @@ def test_a_figure_is_readable_in_half_a_page():
     svg = draw.Drawing("x", 4, 2.0, fill, "s", "queue (packets)").svg([])
     width = float(re.search(r'viewBox="0 0 (\d+) ', svg)[1])
     point = float(re.search(r"scale\((\S+)\)", svg)[1]) * 85 / width
-    # Of 85 mm: 8 pt are 2.82 mm.
+    # At a width of 85 mm, 8 pt are 2.82 mm.
     sizes = {float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", svg)}
     assert min(sizes) * point >= 2.82 and drawn_texts(svg).count("ours") == 1
 
@@ -220,5 +220,5 @@ def test_repetitions_are_pale_behind_their_mean():
     alone = drawing.svg([(1, 2.0), (2, 3.0)])
     both = drawing.svg([(1, 2.0), (2, 3.0)], [[(1, 1.0), (2, 2.0)], [(1, 3.0), (2, 4.0)]])
     assert alone.count("#112233") == 2 and alone.count("stroke-opacity: 0.25") == 0
-    # The line and its place in the legend, and two pale lines that are not in it.
+    # The line and its legend entry, and two pale lines without entries.
     assert both.count("#112233") == 4 and both.count("stroke-opacity: 0.25") == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of the papers: which there are to be, going on, the long form, other back ends."""
+"""Runs of the papers: those needed, continuing, the long form, other back ends."""
 
 import csv
 import json
@@ -44,7 +44,7 @@ def test_every_paper_has_a_long_form_that_the_simulator_takes():
             assert len(long) > len(short), (name, experiment)
             seconds = [sum(p.experiment.seconds for p in points) for points in (short, long)]
             assert seconds[1] > 2 * seconds[0], (name, experiment)
-            # Seeds and counts change little in how many flows and transfers there are.
+            # Seeds and counts hardly change the number of flows and transfers.
             point = [p for p in long if p.repetition == 0][-1]
             assert Ns3().refuse(Plan.of(point.experiment, point.seed)) == []
 
@@ -52,7 +52,7 @@ def test_every_paper_has_a_long_form_that_the_simulator_takes():
 def test_without_runs_there_is_no_report(tmp_path, capsys):
     for form in ([], ["--quick"]):
         assert main(["paper", "utb", *form, "--report", "--out", str(tmp_path)]) == 1
-        assert "no runs of it" in capsys.readouterr().err
+        assert "it has no runs" in capsys.readouterr().err
 
 
 def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkeypatch):
@@ -73,8 +73,8 @@ def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkey
 
 
 def test_what_transfers_offer_is_of_the_phase_alone(tmp_path):
-    """Three transfers to one port in a phase of 15 s, two of them half within it: one of them
-    begins in it. The switch's clock is another than the senders'."""
+    """Three transfers to one port in a phase of 15 s, two of them half within it, one of which
+    begins in it. The switch's clock differs from the senders'."""
     half = {"bytes_wanted": 1_000_000, "kind": "short", "complete": True}
     times = [(0, 10), (15, 25), (30, 40), (8, 12)]
     truth = [
@@ -86,7 +86,7 @@ def test_what_transfers_offer_is_of_the_phase_alone(tmp_path):
             "start": {"unix_ns": begin * 10**9},
             "stop": {"unix_ns": end * 10**9},
         }
-        # The port of the first serves once more, after the phase.
+        # The first flow's port is used again after the phase.
         for port, (begin, end) in zip((41, 42, 41, 43), times, strict=True)
     ]
     (tmp_path / "truth.json").write_text(json.dumps({"flows": truth}))
@@ -126,7 +126,7 @@ def test_a_page_says_of_which_experiments_runs_are_missing(tmp_path):
 
 
 def tiny(folder, **changes):
-    """An experiment of two settings, in the long form three repetitions of three."""
+    """Writes an experiment of two settings; in the long form three, repeated three times."""
     doc = document(
         name="tiny",
         run__back_end="ns3",
@@ -162,7 +162,7 @@ def test_the_long_form_is_the_short_one_with_what_it_names_in_its_place(tmp_path
     assert [len(short), len(long)] == [2, 9]
     assert [p.duration for p in long[0].experiment.phases] == [20, 5]
     assert [p.duration for p in short[0].experiment.phases] == [10]
-    # It decides nothing in the short form.
+    # The long form affects nothing in the short one.
     without = load.read(tmp_path / "files" / "tiny.toml")
     del without["full"]
     (tmp_path / "files" / "tiny.toml").write_text(tomli_w.dumps(without))
@@ -171,7 +171,7 @@ def test_the_long_form_is_the_short_one_with_what_it_names_in_its_place(tmp_path
 
 
 class NoTwo:
-    """A back end of real TCP that cannot have two flows."""
+    """A real-TCP back end that cannot run two flows."""
 
     name, several = "embedded", False
 
@@ -185,7 +185,7 @@ def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
     assert [len(s.points("tiny")) for s in (simulated, real)] == [2, REPETITIONS]
     assert real.left_out("tiny") == ["tiny: two flows: take ns3"]
     assert simulated.left_out("tiny") == []
-    # Runs of one are not taken for runs of the other.
+    # Runs of one are not used for the other.
     one = real.points("tiny")[0]
     assert one.experiment.run.back_end == "embedded"
     assert one.run_id not in {p.run_id for p in simulated.points("tiny")}
@@ -251,7 +251,7 @@ def test_pages_of_both_back_ends_link_to_each_other(tmp_path, monkeypatch):
     assert "Also on real TCP: [tiny-emb" in page
 
 
-# A paper of one tiny experiment; its runs are made by nothing but a clock.
+# A paper of one tiny experiment whose runs do nothing but wait.
 PAPER = """
 import sys, time
 from pathlib import Path
@@ -325,7 +325,7 @@ def test_a_long_paper_goes_on_where_it_was_killed_and_shows_the_spread(tmp_path)
     folder = tmp_path / "runs" / "tiny-full"
     complete = [p for p in (folder / "runs" / "tiny").iterdir() if p.name.startswith("tiny")]
     assert len(complete) == 9 and not any((p / "capture").exists() for p in complete)
-    # Runs that began again were not complete: at most those under way at each kill.
+    # Only incomplete runs started again: at most those running at each kill.
     assert 9 <= len(started()) <= 9 + 2 * 2
     # Seeds 1, 2, 3: 0.92 with a standard deviation of 0.0082.
     page = (folder / "report.html").read_text()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The theory of the papers, and the values that it needs from the packets."""
+"""Theory of the papers, and the values that it needs from the packets."""
 
 import math
 from dataclasses import fields, replace
@@ -66,7 +66,7 @@ def packets(time_s, window):
 
 
 def observed(time_s, flow, window):
-    """Full segments, none dropped, no queue."""
+    """Full segments, no drops, no queue."""
     flat = np.zeros(len(time_s))
     return Packets(time_s, flat, flat.astype(bool), flow, flat + 1448, window)
 
@@ -89,7 +89,7 @@ def test_a_histogram_is_of_whole_packets():
 
 
 def test_bscls_formulas():
-    # Eq. 13: one flow loses in every event; of many, as many as a burst of alpha·N_b hits.
+    # Eq. 13: one flow loses in every event; of many flows, as many as a burst of alpha·N_b hits.
     assert bscl.q(1, 1) == 1
     assert bscl.q(100, 60) == pytest.approx(1 - 0.99**60)
     # K_p = 8.7 for 1 % (eq. 22).
@@ -127,7 +127,7 @@ def test_a_crossing_lies_between_the_buffers_that_enclose_it():
 
 def test_bbr_is_measured_while_it_probes_for_bandwidth():
     p = packets([0.1, 0.5, 0.9, 1.3], [50, 4, 50, 50])
-    # The part with 4 packets and the one after it are left out.
+    # Excludes the interval with 4 packets and the one after it.
     assert list(runs.probes_bandwidth(p, 0.2, 7)) == [True, True, False, False, True, True, True]
     assert list(p.where(p.window == 4).time_s) == [0.5]
 
@@ -141,7 +141,7 @@ def test_srbs_tail_of_short_flows():
 
 
 def test_srbs_bursts_are_what_a_flow_sends_back_to_back():
-    """Two flows at once; the first sends 2 packets, a round trip later 3; the second 1."""
+    """Two concurrent flows; the first sends 2 packets, and 3 a round trip later; the second 1."""
     time_s = np.array([0.0, 0.0001, 0.00015, 0.1, 0.1001, 0.1002])
     flow = np.array([1, 2, 1, 1, 1, 1])
     found = srb.bursts_that_came(observed(time_s, flow, np.full(6, np.nan)), 1e-4)
@@ -157,12 +157,12 @@ def test_srbs_buffers_are_multiples_of_the_papers_bdp():
 def test_srbs_model_is_the_printed_one_with_the_line_cards_fifo():
     off = [abs(srb.gaussian(n, b) - model) for n, _, b, model, *_ in srb.FIG_14]
     assert max(off) < 0.1 and sum(v <= 0.05 for v in off) == 14
-    # Without the FIFO it is far from it.
+    # Far from it without the FIFO.
     assert srb.gaussian(100, 64 - srb.FIFO_PACKETS) < 81
 
 
 def test_srbs_windows_vary_together_or_apart():
-    """Two sawtooths in step have twice the deviation of one, in opposition none."""
+    """Two synchronised sawtooths have twice the deviation of one, opposed ones none."""
     at = np.arange(0, 20, 0.005)
     up, down = 10 + np.abs(at % 2 - 1), 11 - np.abs(at % 2 - 1)
     flow = np.arange(at.size) % 2
@@ -179,7 +179,7 @@ def test_srbs_windows_vary_together_or_apart():
 
 
 def test_ois_loss_of_persistent_flows():
-    """Eq. 3: as the square of the flows, and slowly with the buffer."""
+    """Eq. 3: grows with the square of the flows, and changes slowly with the buffer."""
     assert oi.loss_persistent(200, 250, 500) == pytest.approx((174 / 750) ** 2)
     assert oi.loss_persistent(2000, 250, 0) == 1.0
 
@@ -209,16 +209,16 @@ def test_ngis_models():
 
 
 def test_bscls_buffer_is_that_of_its_table():
-    """With the C_e·T_e of a row its buffer is the paper's, where the loss decides."""
+    """With a row's C_e·T_e, its buffer equals the paper's if the loss decides."""
     for n, (_, _, buffer) in bscl_table.TABLE_I.items():
         c_te = bscl_table.c_te_of_row(n)
         known = bscl_mix.Estimated(n, c_te, 0.55 * n)
         assert known.buffer() == pytest.approx(buffer)
-        # As the paper has it: up to 17 flows the utilisation decides.
+        # As in the paper: up to 17 flows the utilisation decides.
         by_loss = max(bscl.loss_packets(c_te, n), 1.0)
         assert (by_loss == known.buffer()) == (n > bscl_table.LOSS_DECIDES_ABOVE)
         if n > 20:
-            # K_p packets less for each flow that is not counted.
+            # K_p packets less per uncounted flow.
             less = known.buffer() - known.buffer(bscl_mix.TOO_SMALL)
             assert less == pytest.approx(0.2 * 8.7 * n, rel=1e-6)
     # With few flows the utilisation decides (eq. 16).
@@ -255,7 +255,7 @@ def test_mice_are_better_with_the_small_buffer_where_as_many_are_slower_than_the
     low, high = list(range(1, 101)), list(range(51, 151))
     found = {oi_flows.SMALL: mice(high), oi_flows.LARGE: mice(low)}
     assert oi_flows.better_with_small(found) == 1.0
-    # Crossing at the median: slow ones slower, fast ones faster with the small buffer.
+    # Crossing at the median: with the small buffer slow flows are slower, fast ones faster.
     wide = [0.5 * v if v <= 50 else 2.0 * v for v in low]
     found = {oi_flows.SMALL: mice(wide), oi_flows.LARGE: mice(low)}
     assert oi_flows.better_with_small(found) == pytest.approx(0.5, abs=0.02)
@@ -269,7 +269,7 @@ def test_the_first_bursts_are_those_of_the_file():
 
 
 def test_the_authors_queue_lies_between_the_buffers_next_to_one():
-    """Of 16 Reno flows they have 155.6 and 177.8 packets, with medians of 129 and 152."""
+    """For 16 Reno flows they have 155.6 and 177.8 packets, with medians of 129 and 152."""
     low, high = (authors.queue("reno", 16, b / authors.BDP_PACKETS) for b in (155.556, 177.778))
     assert low[4] * authors.BDP_PACKETS == pytest.approx(129, abs=0.01)
     assert high[4] * authors.BDP_PACKETS == pytest.approx(152, abs=0.01)
@@ -296,7 +296,7 @@ def test_a_queue_is_held_against_the_authors_quantiles():
 
 
 class Phases:
-    """A run of one setting: a queue for each phase, limits in packets, and a BDP of 165."""
+    """A run of one setting: one queue per phase, limits in packets, and a BDP of 165."""
 
     simulated = True
 
@@ -330,7 +330,7 @@ class Phases:
 
 
 def test_the_smallest_buffer_is_where_hardly_a_packet_finds_no_queue():
-    """At 20 packets a tenth of them find none, at 80 none: 99 % lie between."""
+    """At 20 packets a tenth find an empty queue, at 80 none: 99 % lies between."""
     run = Phases({"20": [0] + 9 * [5], "80": 10 * [5]})
     found, why = utb_others.smallest_buffer([(run, p) for p in run.phases])
     assert found == pytest.approx(20 * 4**0.9) and why == ""
@@ -354,8 +354,8 @@ def test_a_reno_that_seldom_halves_keeps_a_longer_queue():
 
 
 def test_the_packets_around_a_loss_are_the_flows_and_the_backgrounds():
-    """Of the flow every second packet comes right after the one before; at 500 ms it loses one,
-    and halves its window 150 ms later."""
+    """Every second packet of the flow directly follows the previous one; at 500 ms the flow loses a
+    packet, and halves its window 150 ms later."""
     at = np.repeat(np.arange(0, 1, 0.01), 2) + np.tile([0, 1e-4], 100)
     flow_at = observed(at, np.ones(200), np.where(at < 0.65, 40.0, 20.0))
     flow_at.dropped[100] = True

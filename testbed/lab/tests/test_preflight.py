@@ -45,7 +45,7 @@ def test_no_tracefs_is_an_error_with_the_remedy(monkeypatch, tmp_path):
 
 
 def test_a_place_for_namespaces_that_cannot_be_written_is_named(monkeypatch):
-    # Not even root can make files there.
+    # Even root cannot make files there.
     monkeypatch.setattr(preflight.netns, "DIRECTORY", Path("/proc/self/nowhere"))
     with pytest.raises(PreflightError, match=r"/proc/self/nowhere.*writable"):
         preflight.check_run_directories()

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two queues of a port by priority, in virtual time: from packets to the rows and links of each.
+"""Two priority queues of a port, in virtual time: from packets to the rows and links of each.
 
-The expected fate of each packet comes from a model of strict priority that shares nothing with
-the switch."""
+The expected fate of each packet comes from an independent model of strict priority."""
 
 import csv
 import json
@@ -34,7 +33,7 @@ mirroring_add 1 5
 
 
 def queue_of(n: int) -> int:
-    """Bursts of the upper queue among what fills the lower one."""
+    """Bursts of the upper queue among the packets that fill the lower one."""
     return 1 if n % 300 < 60 or n % 7 == 0 else 0
 
 
@@ -44,13 +43,13 @@ def frame(n: int) -> bytes:
     ip = struct.pack(">BBHHHBBH", 0x45, dscp << 2, 40 + len(payload), n, 0x4000, 64, 6, 0)
     ip += bytes([10, 0, 0, 1, 10, 0, 0, 2])
     ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
-    # A flow of its own for each code point; the number is the sequence number.
+    # One flow per code point; the packet's number is its sequence number.
     tcp = struct.pack(">HHIIBBHHH", 40_000 + dscp, 80, n, 1, 0x50, 0x10, 512, 0xABCD, 0)
     return bytes.fromhex("020000000002020000000001") + b"\x08\x00" + ip + tcp + payload
 
 
 def expected(frames: list[tuple[int, bytes]]) -> list[tuple[int, int, bool]]:
-    """Of each packet its queue, the bytes that waited there, and whether it was refused."""
+    """For each packet, its queue, the bytes waiting there, and whether it was refused."""
     waiting = {q: deque() for q in LIMITS}
     free_ns, met = 0.0, []
 
@@ -76,7 +75,7 @@ def expected(frames: list[tuple[int, bytes]]) -> list[tuple[int, int, bool]]:
 
 
 def test_neither_counts_nor_names_the_other(binary, tmp_path):
-    # About 1.2 times what the port carries, at times that no service ends at.
+    # About 1.2 times the port's capacity, at times that coincide with no departure.
     frames = [(n * 647 + n % 3, frame(n)) for n in range(PACKETS)]
     came, commands = tmp_path / "sent.pcap", tmp_path / "commands.txt"
     write_pcap(came, frames)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Experiments on remote hosts, as far as they are known without any: the table, what is refused,
-every command of a run."""
+"""Experiments on remote hosts, tested without hosts: the table, refusals, every command of a
+run."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def plan(doc):
 
 
 def test_the_example_of_the_documentation_runs():
-    """As far as that is known without its hosts."""
+    """Tests the example without its hosts."""
     page = (Path(__file__).resolve().parents[3] / "docs/how-to/experiments.md").read_text()
     (example,) = (b for b in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "[remote]" in b)
     made = plan(tomllib.loads(example))
@@ -165,7 +165,7 @@ def test_a_dry_run_shows_every_command_in_order_and_touches_nothing(tmp_path, ca
         found = [k for k in range(at, len(lines)) if re.search(pattern, lines[k])]
         assert found, f"{pattern} is not after line {at}:\n" + "\n".join(lines[at:])
         at = found[0] + 1
-    # No question is asked, and a key is the only one that is tried.
+    # Asks no questions, and tries only one key.
     for line in lines:
         if line.startswith(("ssh ", "scp ")):
             words = shlex.split(line)
@@ -278,7 +278,7 @@ def test_each_host_sends_its_own_flows_with_a_seed_of_its_own():
 
 
 def test_what_a_run_does_is_what_a_dry_run_shows(tmp_path):
-    """Steps are made once for both; nothing is left out of the words."""
+    """Both use one list of steps, and the descriptions omit nothing."""
     made = plan(experiment())
     script = Remote()._script(made, tmp_path, "RUN")
     lines = [line for step in script.steps() for line in step.words]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment between hosts with ssh servers, through a switch and a controller that are
-there. Needs root; leaves nothing."""
+"""An experiment between hosts with ssh servers, through an existing switch and controller. Needs
+root; leaves nothing."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def experiment(**changes):
 
 
 def left(lab) -> list[str]:
-    """Programs and directories of a run, at its hosts."""
+    """Returns a run's programs and directories that are left on its hosts."""
     names = [h.name for h in lab.layout.plan.hosts] + ["rx"]
     there = [p for n in names for p in processes_of(lab.layout.namespace(n))]
     there = [p for p in there if "sshd" not in p]
@@ -80,13 +80,13 @@ def test_remote_hosts_give_what_the_embedded_back_end_gives(tmp_path, binary):
     hosts = json.loads((run_dir / "hosts.json").read_text())
     assert len(hosts) == 3
     for host in hosts.values():
-        # One machine: its clock is its own.
+        # One machine, so the clocks are equal.
         clock = host["clock"]["after"]
         assert abs(clock["offset_ms"]) <= clock["error_ms"]
 
 
 def test_ended_in_the_middle_it_puts_back_what_it_changed(tmp_path, binary):
-    """By Ctrl-C, then by SIGKILL, after which hosts clear away by themselves."""
+    """Ends a run by Ctrl-C, then by SIGKILL, after which hosts clean up by themselves."""
     binary("tidemark-traffic")
     with standing(experiment(), tmp_path) as lab:
         file = tmp_path / "x.toml"
@@ -123,7 +123,7 @@ def test_a_controller_of_the_run_and_collector_and_programs_that_are_there(tmp_p
         address = {"address": written["collectors"][0], "token_file": str(token)}
         config.write_text(tomli_w.dumps({**written, "collectors": [address]}))
         token_file = lab.table["controller"]["token_file"]
-        # Namespaces have one file system: the receiver's ssh server reaches the capture.
+        # Namespaces share a file system: the receiver's ssh server can read the capture.
         there = {k: v for k, v in lab.table["receiver"].items() if k != "address"}
         there |= {"capture": str(lab.lab.capture_dir), "rotate": "1s"}
         lab.table["controller"] = {"config": str(config), "token_file": token_file}
@@ -147,7 +147,7 @@ def test_a_controller_of_the_run_and_collector_and_programs_that_are_there(tmp_p
 
 
 def start_collector(lab, token) -> None:
-    """That belongs to the lab, and takes the samples of agents."""
+    """Starts the lab's own collector, which accepts the agents' samples."""
     made = configs.collector(lab.layout, PORTS, lab.lab.capture_dir)
     made["grpc"]["token_file"] = str(token)
     made["capture"]["rotate_s"] = 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs on remote hosts and how they end, with shells of this machine for ssh; clocks."""
+"""Programs on remote hosts and how they end, with local shells instead of ssh; clocks."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ def test_the_truths_of_hosts_are_one_in_the_time_of_this_machine():
 
 
 def test_a_program_on_a_host_ends_with_its_session(tmp_path):
-    """Without ssh: the end of standard input ends it, and its exit code is passed on."""
+    """Without ssh: the end of standard input ends the program, and its exit code is passed on."""
     script = 'trap "echo ended > done; exit 3" TERM; echo ready; while :; do sleep 0.1; done'
     argv = ["sh", "-c", ssh.holder(["sh", "-c", script])]
     with subprocess.Popen(
@@ -75,7 +75,7 @@ def test_the_directory_of_a_host_goes_with_its_session(tmp_path):
     assert abs(offset.offset_ns) <= offset.error_ns
     assert session.end_all() == []
     assert not there.exists() and not (tmp_path / "sockets").exists()
-    # One that is there already is somebody else's.
+    # An existing directory belongs to somebody else.
     there.mkdir()
     session.open()
     with pytest.raises(LabError, match=r"a: sh -c .*: ended \(exit code 1\).*\n.*File exists"):
@@ -179,7 +179,7 @@ def test_advice_of_a_phase_is_set_at_the_next():
     drops, marks = Limits("drop_tail", 90_000), Limits("mark_ce", 300_000, 90_000)
     assert limits_of_advice(advice, drops, 10**6) == Limits("drop_tail", 50_000)
     assert limits_of_advice(advice, marks, 10**6) == Limits("mark_ce", 200_000, 50_000)
-    # The queue's room bounds the limit, and the threshold stays below it.
+    # The queue's capacity bounds the limit, and the threshold stays below the limit.
     tight = limits_of_advice(advice, marks, 50_500)
     assert tight == Limits("mark_ce", 50_500, 50_500 - FRAME_BYTES)
     for none in (None, {"limit_bytes": None}):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a made-up run: what it draws and says, and what it refuses."""
+"""The report of a made-up run: figures, texts, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tidemark_lab.errors import LabError
 from tidemark_lab.figures import data, source
 from tidemark_lab.formats import MISSING
 
-# Of a simulated run, whose phases are from 3 to 8 s and from 9 s on.
+# A simulated run, with phases from 3 to 8 s and from 9 s on.
 CAPTURE = Path(__file__).parent / "data" / "small" / "capture"
 LIMITS = (312_500, 150_000)
 PICTURE = '<svg xmlns="http://www.w3.org/2000/svg"><title>first</title></svg>\n'
@@ -111,7 +111,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Drawn once: it takes seconds."""
+    """Drawn only once, because that takes seconds."""
     return write_report(make_run(tmp_path_factory.mktemp("drawn") / "20260101-120000"))
 
 
@@ -220,7 +220,7 @@ def test_data_is_the_bottlenecks_in_order_of_time(run_dir: Path) -> None:
         assert (np.diff(p.time_s) >= 0).all()
         assert np.isnan(p.delay_ms[p.dropped]).all() and p.dropped.any()
         assert (p.delay_ms[~p.dropped] >= 0).all()
-    # A full queue takes so long at 4 Mb/s.
+    # A full queue takes this long at 4 Mb/s.
     assert np.nanmax(first.delay_ms) == pytest.approx(33 * 1538 * 8 / 4e3, rel=0.05)
     assert np.nanmax(first.limit_bytes) > 1.9 * np.nanmax(second.limit_bytes)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signal ends a run wherever Python is when it comes."""
+"""A signal ends a run wherever Python is when the signal arrives."""
 
 import os
 import signal
@@ -13,11 +13,11 @@ PATIENCE_S = 10
 
 
 class FinalisedLate:
-    """Takes a signal in its finaliser, where Python drops what is raised."""
+    """Receives a signal in its finaliser, where Python drops exceptions."""
 
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)
-        # The handler runs at the latest here.
+        # By here the handler has run.
         sum(range(1000))
 
 

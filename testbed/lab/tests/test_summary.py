@@ -207,9 +207,9 @@ def test_each_phase_of_the_demo_has_its_own_transfers_and_the_hosts_rtt():
         "completion_ms": {"p50": 80, "p95": 80, "p99": None},
     }
     assert first["page"]["load_ms"] == pytest.approx(1013, abs=1)
-    # Of 10, 20, 30 and 40 ms the half of the mean, one packet, and the largest delay.
+    # Half of the mean of 10, 20, 30 and 40 ms, one packet, and the largest delay.
     assert first["voice"]["mouth_to_ear_ms"] == pytest.approx(12.5 + 20 + 25.1)
-    # A run that goes on.
+    # The run is still in progress.
     assert second["transfers"]["completed"] is None and second["page"]["load_ms"] is None
     assert second["voice"] == first["voice"]
     assert "page load (model)                 1013 ms" in tables.text(run)
@@ -253,7 +253,7 @@ def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
     def marks(ce_marked):
         return lambda p: p[0].update(limit_action="mark_ce", ce_marked=ce_marked)
 
-    # A marking threshold bounds no occupancy, but something must be marked.
+    # A marking threshold does not bound the occupancy, but something must be marked.
     good["phases"][0]["occupancy_bytes"]["max"] = 400_000
     assert failing(marks(70)) == []
     (text,) = failing(marks(0))

@@ -26,12 +26,12 @@ def test_cases_are_distinct_and_their_limits_fit_the_queue():
         limits = plan.first_limits()
         for phase in case.phases:
             limits = plan.limits_in(phase, limits)
-            # A queue's own room: a limit beyond it would not be the one that drops.
+            # The queue's own capacity: a limit beyond it would not be the one that drops.
             assert 8 * FRAME_BYTES <= limits[0].limit_bytes <= plan.most_limit_bytes, case.name
 
 
 def test_the_first_limit_is_there_before_the_traffic():
-    """No flow starts at another limit than the one that is measured first."""
+    """No flow starts under a limit other than the first one measured."""
     for case in cases():
         plan = Plan.of(case, 1)
         assert plan.limits_in(case.phases[0], plan.first_limits()) == plan.first_limits(), case.name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reports of TCP transfers through the models of Tofino 1 and 2 (ptf-tests/fixtures), from the
-pcap to the estimates of a node with the chip's profile, against the packets at its ports."""
+"""Reports of TCP transfers through the models of Tofino 1 and 2 (ptf-tests/fixtures), from the pcap
+to the estimates of a node with the chip's profile, checked against the packets at its ports."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ FIXTURES = Path(__file__).parents[3] / "ptf-tests" / "fixtures"
 NODE = 20
 CAPACITY_BPS = 1_000_000
 LIMIT_CELLS = 1250
-# Of Ethernet: header, frame check sequence, preamble, gap.
+# Ethernet's header, frame check sequence, preamble and gap.
 WIRE_OVERHEAD_BYTES = 38
 SENDER, RECEIVER = "10.0.0.1", "10.0.0.2"
 
@@ -24,10 +24,10 @@ class Chip:
     cell_bytes: int
     sender_port: int
     port: int
-    # The model of Tofino 1 counts cycles of 0.8 ns for ns.
+    # The model of Tofino 1 counts cycles of 0.8 ns as ns.
     clock_rate: float
     loses: bool
-    # A packet counts as a cell in the models.
+    # The models count a packet as a cell.
     deepest_cells: int
 
 
@@ -129,10 +129,10 @@ def test_flows(links, truth, chip):
     for name, flow in flows.items():
         arrivals, drops = arrivals_and_drops({name: sent[name]})
         assert (flow["packets"], flow["drops"]) == (arrivals - drops, drops)
-        # Over the time that it was active: all but its pauses after losses.
+        # Only the time in which it was active, without its pauses after losses.
         mean_bps = bits_sent(sent[name]) / length_s(link)
         assert mean_bps <= flow["rate_bps"] < 1.2 * mean_bps
-        # The senders paced themselves, far below the link.
+        # The senders paced themselves far below the link's rate.
         assert flow["class"] != "LBP"
     assert link["classes"]["lbp"] == 0
     estimates = link["estimates"]
@@ -145,6 +145,6 @@ def test_acknowledgements_are_the_other_port(links, truth, chip):
     flows = flows_from(truth, RECEIVER)
     assert (link["arrivals"], link["drops"]) == arrivals_and_drops(flows)
     assert {name_of(flow["key"]) for flow in link["flows"]} == set(flows)
-    # Neither a capacity nor a limit is known of it.
+    # Neither capacity nor limit of the link is known.
     assert link["capacity_bps"] in (None, 0)
     assert link["limit_bytes"] in (None, 0)

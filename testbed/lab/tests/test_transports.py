@@ -131,7 +131,7 @@ def test_quic_with_tcp_is_whole_packets_and_its_goodput_is_known(offloads, tmp_p
     assert all(f["quic"]["min_rtt_us"] >= 1e3 * f["base_rtt_ms"] for f in quic)
     delivered = sum(f["quic"]["bytes_delivered"] for f in quic)
     assert delivered == truth["listeners"]["quic"]["bytes_received"] > 1e6
-    # Not above what the link carries, and most of it.
+    # At most what the link carries, and most of it.
     acked = delivered + sum(f["tcp"]["bytes_acked"] for f in flows.values() if "tcp" in f)
     seconds = (truth["stopped"]["mono_raw_ns"] - truth["started"]["mono_raw_ns"]) / 1e9
     assert 0.6 < acked / (10e6 / 8 * seconds) < 1.0

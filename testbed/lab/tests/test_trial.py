@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules on trial: what is tried, how it is judged, and one short trial on real TCP."""
+"""Rules on trial: the candidates, their judgement, and one short trial on real TCP."""
 
 import json
 import math
@@ -57,7 +57,7 @@ def test_rules_that_ask_for_the_same_share_a_trial():
 
 
 def test_the_range_of_the_loss_rate_holds_the_truth():
-    """Losses in bursts of a sawtooth, as drop-tail gives them."""
+    """Losses in bursts of one sawtooth, as drop-tail causes them."""
     draws = random.Random(7)
     held = 0
     runs = 400
@@ -66,7 +66,7 @@ def test_the_range_of_the_loss_rate_holds_the_truth():
         while len(lost) < 40:
             lost += [draws.randint(5, 25)] + [0] * draws.randint(0, 2)
         lost = lost[:40]
-        # A burst of 15 on average every second second, of 8000 arrivals.
+        # A burst of 15 in every second second on average, of 8000 arrivals.
         loss = outcome.loss_rate(lost, [8000] * 40)
         held += loss.low <= 15 / 2 / 8000 <= loss.high
     assert 0.85 <= held / runs <= 0.97, held / runs
@@ -76,7 +76,7 @@ def test_the_range_of_a_mean_holds_the_truth():
     rng = random.Random(5)
     inside = 0
     for _ in range(400):
-        # Seconds depend on each other: a moving sum of two.
+        # Neighbouring seconds are correlated: a moving sum of two.
         noise = [rng.gauss(0, 0.01) for _ in range(41)]
         values = [0.97 + a + b for a, b in pairwise(noise)]
         low, high = outcome.mean_range(values)
@@ -153,12 +153,12 @@ def test_targets_come_before_the_size_of_the_buffer():
     assert order == [100_000, 300_000, 50_000, 900_000]
     assert ranking.shortfall(trials[2], TARGETS) == pytest.approx(0.5)
     assert ranking.shortfall(trials[3], TARGETS) == pytest.approx(1.4)
-    # A target that is not given judges nobody.
+    # A target that is not given affects no trial.
     assert ranking.shortfall(trials[3], {"utilisation": 0.98, "loss_rate": None}) == 0
 
 
 def test_marks_are_no_losses():
-    """They have a column of their own, and how long a limit is held goes by both."""
+    """Marks have their own column, and both marks and drops decide how long a limit is held."""
     seconds = Seconds(
         arrivals=[8000.0] * 12, drops=[0.0] * 12, marks=[200.0] * 12, utilisation=[1.0] * 12
     )
@@ -197,7 +197,7 @@ def test_a_refused_limit_is_a_row():
     assert "| - | 7000.0 | advice, fpq |" in text and "refused: beyond the largest" in text
     assert "Tidemark's advice was refused." in text
     assert draw([document]).count("largest delay") == 1
-    # A controller that does not answer is no result.
+    # An unreachable controller is not a result.
     with pytest.raises(ApiError):
         tried_one(Refuses(0), candidate, "reno1")
 
@@ -220,7 +220,7 @@ def test_the_table_says_where_the_advice_lost():
 
 
 class Offered:
-    """A running lab that has a controller's rules and its advice."""
+    """A running lab with a controller's rules and its advice."""
 
     def __init__(self, rules, advice):
         self.progress = Progress()
@@ -236,7 +236,7 @@ class Offered:
 
 
 class Recorded:
-    """A case of which each run is a row on record; no lab."""
+    """A case whose runs are recorded rows; no lab."""
 
     def __init__(self, traffic, back_end, delays):
         self.progress = Progress()
@@ -356,7 +356,7 @@ def test_a_trial_on_real_tcp(tmp_path):
     assert len(sizes) >= 4 and sizes[-1] > 4 * sizes[0]
     assert not any(t["refused"] for t in trials)
     for t in trials:
-        # On the wire a frame of 1514 bytes takes 1538; a short one takes more of itself.
+        # A frame of 1514 bytes takes 1538 on the wire; short frames have more overhead.
         longest_ms = 1.03 * t["limit_bytes"] * 8 / 100e6 * 1e3 + 3
         assert t["delay_max_ms"] <= longest_ms, t
         assert 0.1 < t["utilisation"] <= 1.01

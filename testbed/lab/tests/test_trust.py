@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row of a run that the machine slowed says so, and why."""
+"""The row of a run that the machine slowed down says so, and why."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -51,7 +51,7 @@ def test_at_the_bounds_a_run_is_trusted_and_everything_above_is_told_at_once():
 
 
 def test_simulated_time_waits_for_the_machine():
-    """Lateness there is the importer's affair, not the run's; a lost report is one anywhere."""
+    """Lateness there depends on the importer, not the run; a lost report always counts."""
     simulated = phase(stolen_cpu_fraction=None, traffic_cpu=None, switch_cpu=None)
     assert trust.doubts(simulated, Lateness(900.0, 900.0), 0) == []
     assert trust.doubts(simulated, Lateness(900.0, 900.0), 2) == ["2 reports lost"]
@@ -73,8 +73,8 @@ def window(seconds):
 
 
 def test_lateness_is_above_the_earliest_of_each_second_as_the_clocks_drift(tmp_path):
-    """The receiver's clock is 7 s ahead and gains 1 ms a second: nothing is late but one packet
-    in fifty, by 8 ms."""
+    """The receiver's clock is 7 s ahead and gains 1 ms per second: only one packet in fifty is
+    late, by 8 ms."""
     rows = []
     for k in range(3000):
         departure = k * MS
@@ -82,7 +82,7 @@ def test_lateness_is_above_the_earliest_of_each_second_as_the_clocks_drift(tmp_p
         rows.append((10, 1, departure, departure + ahead + (8 * MS if k % 50 == 7 else 0)))
     found = trust.lateness(capture(tmp_path / "c", rows), PLACE, window(3))
     assert found == Lateness(pytest.approx(8.0), pytest.approx(8.0))
-    # One in two hundred is below the percentile.
+    # One in two hundred is too few for the percentile.
     rows = [
         (n, p, e, r - (8 * MS if k % 200 != 7 and k % 50 == 7 else 0))
         for k, (n, p, e, r) in enumerate(rows)
@@ -93,7 +93,7 @@ def test_lateness_is_above_the_earliest_of_each_second_as_the_clocks_drift(tmp_p
 
 def test_lateness_is_of_one_port_in_one_phase(tmp_path):
     rows = [(10, 1, k * MS, k * MS) for k in range(100)]
-    # Late ones of another node, of another port, and after the phase.
+    # Late packets of another node, of another port, and after the phase.
     rows += [(11, 1, 5 * MS, 99 * MS), (10, 2, 5 * MS, 99 * MS), (10, 1, SECOND, SECOND + 9 * MS)]
     folder = capture(tmp_path / "c", rows)
     assert trust.lateness(folder, PLACE, window(1)) == Lateness(0.0, 0.0)

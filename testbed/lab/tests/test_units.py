@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab reads quantities as the programs do: the cases of `contract/units.toml`."""
+"""The lab parses quantities like the programs: the cases of `contract/units.toml`."""
 
 import re
 import sys

@@ -20,54 +20,54 @@ from .papers import command as papers
 from .progress import Progress
 
 DESCRIPTION = "Experiments on buffers with real TCP in network namespaces, or with simulated TCP."
-# By command: its help, what adds its options, what carries it out.
+# Command → its help text, the function that adds its options, the function that runs it.
 COMMANDS: dict[
     str,
     tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]],
 ] = {
     "run": (
-        "an experiment, described in a file, or a set of them",
+        "run an experiment described in a file, or a set of them",
         experiment.add_run_arguments,
         experiment.run_from_arguments,
     ),
     "sweep": (
-        "an experiment over its grid, for its rows",
+        "run an experiment's grid and write its rows",
         experiment.add_sweep_arguments,
         experiment.sweep_from_arguments,
     ),
     "table": (
-        "all rows of runs as Parquet and CSV",
+        "write all rows of runs as Parquet and CSV",
         experiment.add_table_arguments,
         experiment.table_from_arguments,
     ),
     "compare": (
-        "two runs, or sets of runs, side by side",
+        "compare two runs, or sets of runs",
         experiment.add_compare_arguments,
         experiment.compare_from_arguments,
     ),
     "figures": (
-        "figures from the packets of runs, as SVG and CSV",
+        "draw figures from the packets of runs, as SVG and CSV",
         figures.add_arguments,
         figures.from_arguments,
     ),
     "list": (
-        "the experiments that are there",
+        "list the available experiments",
         lambda _: None,
         experiment.list_from_arguments,
     ),
     "clean": (
-        "remove what runs that were killed have left",
+        "remove leftovers of runs that were killed",
         lambda _: None,
         lambda _: _clean(),
     ),
-    "doctor": ("can the demo run here?", add_doctor_arguments, doctor),
+    "doctor": ("check whether the demo can run here", add_doctor_arguments, doctor),
     "paper": (
-        "a paper's figures from own packets, compared with its values",
+        "draw a paper's figures from own packets and compare them with its values",
         papers.add_arguments,
         papers.from_arguments,
     ),
 }
-# Commands of former versions, and what is typed now.
+# Commands of former versions, and the current command line for each.
 FORMER = {
     "demo": "is now `run demo` (--switch is --back-end)",
     "steps": "is now `run steps`",
@@ -104,13 +104,13 @@ def _clean() -> int:
 
 
 def manual() -> argparse.ArgumentParser:
-    """The parser with the options that judges have: for the manual page, which is one page."""
+    """Returns the parser with the options of every judge, for the single-page manual."""
     top = parser()
     (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
     run = commands.choices["run"]
     for judge in JUDGES:
-        group = run.add_argument_group(f"where the judge is {judge}")
-        # Several judges have an option of one name: it is described, not parsed here.
+        group = run.add_argument_group(f"options of the judge {judge}")
+        # Several judges share option names, so their options are described here, not parsed.
         group._group_actions += experiment.options_of(judge)
     return top
 

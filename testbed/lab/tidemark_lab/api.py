@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's REST interface (docs/reference/api.md)."""
+"""Client for the controller's REST interface (docs/reference/api.md)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .json_types import JsonObject
 
 
 class ApiError(LabError):
-    """The controller refused; `status` is the HTTP status, 0 when unreachable."""
+    """The controller refused a request; `status` is the HTTP status, or 0 if it is unreachable."""
 
     def __init__(self, message: str, status: int):
         super().__init__(message)
@@ -20,13 +20,13 @@ class ApiError(LabError):
 
 
 class Controller:
-    """A client of one controller. Every failure is an ApiError."""
+    """A client of one controller. Every failure raises ApiError."""
 
     def __init__(self, url: str, token: str, timeout_s: float = 10.0):
         self.url = url.rstrip("/")
         self._token = token
         self._timeout_s = timeout_s
-        # The controller is on loopback, whatever proxy the environment names.
+        # Bypasses any proxy that the environment names: the controller is on loopback.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def get(self, path: str) -> JsonObject:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A phase as applications see it: transfers as measured, a page and a call by models. Pure.
+"""A phase as applications see it: measured transfers, and models of a page load and a call. Pure.
 
 Sources, assumptions and limits: docs/how-to/experiments.md. Unknown is None, never 0.
 """
@@ -13,17 +13,17 @@ import numpy as np
 from .json_types import JsonObject
 from .trial.outcome import quantile
 
-# Name, fraction, and the transfers it takes: with fewer, none is expected beyond it.
+# Name, fraction, and least number of transfers: with fewer, none is expected above the percentile.
 PERCENTILES = (("p50", 0.5, 2), ("p95", 0.95, 20), ("p99", 0.99, 100))
 
 # Medians of desktop pages, HTTP Archive, October 2024 (Web Almanac 2024, Page Weight): 2652 KB.
 PAGE_BYTES = 2652 * 1024
 PAGE_OBJECTS = 71
-# To one host at a time, by HTTP/1.1: the default of Chrome, Firefox and Safari.
+# Connections to one host at a time with HTTP/1.1: default of Chrome, Firefox and Safari.
 PAGE_CONNECTIONS = 6
-# A transfer stands for an object of the page if it is within this factor of an object's mean size.
+# A transfer counts as like a page's object if its size is within this factor of the mean object's.
 SIZE_FACTOR = 2.0
-# Of such transfers; fewer give no mean.
+# Fewer transfers like a page's objects than this give no mean.
 LEAST_TRANSFERS = 20
 
 # G.107 with all its default values (clause 7.7), before delay and loss.
@@ -31,11 +31,11 @@ R_DEFAULT = 93.2
 # G.113 Appendix I: G.711 with concealment of lost packets by its own Appendix I.
 G711_IE = 0.0
 G711_BPL = 25.1
-# G.107 clause 7.5: losses are independent.
+# Burst ratio of random loss (G.107 clause 7.5): losses are independent.
 RANDOM_BURST_R = 1.0
-# RFC 3551, 4.2: the default of a packet of audio, which the sender waits for.
+# Audio per packet: the default of RFC 3551, 4.2. The sender waits until a packet is full.
 VOICE_PACKET_MS = 20.0
-# Of packets that are later than each delay that a playout buffer may be set to.
+# Fraction of packets that arrive too late for each delay that the playout buffer may be set to.
 PLAYOUT_LATE = {"max": 0.0, "p99": 0.01}
 
 
@@ -44,9 +44,9 @@ class Transfers:
     """Short flows of a phase that began and ended in it."""
 
     size_bytes: list[int]
-    # From connect to the receiver's close, of each.
+    # Time from connect to the receiver's close, per transfer.
     completion_ms: list[float]
-    # Others that began in the phase.
+    # Transfers that began in the phase but did not end in it.
     not_completed: int
 
 
@@ -56,7 +56,7 @@ def view(
     delay_ms: JsonObject,
     loss_rate: float | None,
 ) -> JsonObject:
-    """`application` of a phase in summary.json. `transfers` is None while they are not known;
+    """Returns `application` of a phase in summary.json. `transfers` is None while they are unknown;
     `delay_ms` has quantiles of the queueing delay."""
     return {
         "transfers": completion(transfers),
@@ -66,7 +66,7 @@ def view(
 
 
 def completion(transfers: Transfers | None) -> JsonObject:
-    """How many transfers of which mean size, and percentiles of their completion time."""
+    """Returns the transfers' number and mean size, and percentiles of their completion time."""
     if transfers is None:
         return {
             **dict.fromkeys(("completed", "not_completed", "mean_bytes")),
@@ -85,7 +85,7 @@ def completion(transfers: Transfers | None) -> JsonObject:
 
 
 def page(transfers: Transfers | None) -> JsonObject:
-    """A model: the median page from the mean completion time of transfers like its objects."""
+    """Models the median page's load from the mean completion time of transfers of similar size."""
     known = transfers or Transfers([], [], 0)
     object_bytes = PAGE_BYTES / PAGE_OBJECTS
     times = [
@@ -106,14 +106,14 @@ def page_load_ms(
     object_ms: float, objects: int = PAGE_OBJECTS, connections: int = PAGE_CONNECTIONS
 ) -> float:
     """Kurose and Ross, Computer Networking, chapter 3 (TCP delay modeling), non-persistent HTTP
-    with X parallel connections: the base object, then M others in M/X rounds. Their time of a
-    round, 2 RTT with transmission and slow start's stalls, is the measured one of an object."""
+    with X parallel connections: the base object, then M others in M/X rounds. A measured object
+    time stands for a round (2 RTT, transmission, slow start's stalls)."""
     return (1 + (objects - 1) / connections) * object_ms
 
 
 def voice(base_rtt_ms: float | None, delay_ms: JsonObject, loss_rate: float | None) -> JsonObject:
-    """A model: a call in G.711 by the E-model. Its playout buffer is set to the largest queueing
-    delay or to its 99th percentile, beyond which packets are lost: the one that rates higher."""
+    """Models a G.711 call with the E-model. The playout buffer is set to the largest queueing delay
+    or to its 99th percentile, beyond which packets are lost, whichever rates higher."""
     calls: list[JsonObject] = []
     if base_rtt_ms is not None and loss_rate is not None:
         for playout, late in PLAYOUT_LATE.items():
@@ -135,13 +135,13 @@ def voice(base_rtt_ms: float | None, delay_ms: JsonObject, loss_rate: float | No
 
 
 def rating(mouth_to_ear_ms: float, loss_rate: float) -> float:
-    """R of ITU-T G.107, equation 7-1; all but delay and loss have their default values."""
+    """R of ITU-T G.107, equation 7-1, with default values for all but delay and loss."""
     return R_DEFAULT - delay_impairment(mouth_to_ear_ms) - loss_impairment(loss_rate)
 
 
 def delay_impairment(mouth_to_ear_ms: float) -> float:
-    """Id of G.107 without echo, as Cole and Rosenbluth simplify it (Voice over IP Performance
-    Monitoring, ACM CCR 31(2), 2001)."""
+    """Id of G.107 without echo, in the simplified form of Cole and Rosenbluth (Voice over IP
+    Performance Monitoring, ACM CCR 31(2), 2001)."""
     return 0.024 * mouth_to_ear_ms + 0.11 * max(0.0, mouth_to_ear_ms - 177.3)
 
 
@@ -151,7 +151,7 @@ def loss_impairment(
     bpl: float = G711_BPL,
     burst_r: float = RANDOM_BURST_R,
 ) -> float:
-    """Ie,eff of G.107, clause 7.5, whose loss is in per cent."""
+    """Ie,eff of G.107, clause 7.5, where loss is a percentage."""
     loss_percent = 100 * loss_rate
     return ie + (95 - ie) * loss_percent / (loss_percent / burst_r + bpl)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a run: what a good one shows."""
+"""Checks that a good run passes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PART, ONE, WHOLE = percent(2), number(1), number(0)
 
 @dataclass(frozen=True)
 class Check:
-    """A statement about a run. Where it is `essential` its failure means that the
-    measurement itself is not to be trusted; the others are how near the
-    estimates came, which one short run may miss."""
+    """A statement about a run and whether it holds. If an `essential` check fails, the measurement
+    itself cannot be trusted; the others say how close the estimates came, which one short run may
+    miss."""
 
     text: str
     ok: bool
@@ -27,7 +27,7 @@ class Check:
 
 
 def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
-    """From summary.json alone, but for the limit read back from the switch."""
+    """Judges a run from summary.json and the limit read back from the switch."""
     first, second = summary["phases"]
     name, truth, utilisation = first["name"], first["truth"], first["utilisation"]
     n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
@@ -61,7 +61,7 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
 
 
 def trust(phase: JsonObject) -> list[Check]:
-    """Whether the machine and the reports let anything be concluded from a phase."""
+    """Checks whether machine and reports were good enough to judge a phase by."""
     name, lost, why = phase["name"], phase["reports"]["lost"], phase["why_not_trusted"]
     joined = phase["join"]["matched_fraction"]
     kept_up = f"not to be trusted: {why}" if why else "the machine kept up"
@@ -78,7 +78,7 @@ def trust(phase: JsonObject) -> list[Check]:
 def _limit_kept(phase: JsonObject) -> Check:
     name, limit = phase["name"], phase["limit_bytes"]
     if phase["limit_action"] == "mark_ce":
-        # Marked packets are admitted: a threshold bounds no occupancy.
+        # Marked packets are admitted, so a threshold does not bound the occupancy.
         marked = phase["ce_marked"]
         text = f"{name}: {marked} packets marked CE at a threshold of {show(limit, WHOLE)} bytes"
         return Check(text, marked > 0)
@@ -90,5 +90,5 @@ def _limit_kept(phase: JsonObject) -> Check:
 
 
 def spoiled(checks: list[Check]) -> int:
-    """How many failed that must not."""
+    """Returns the number of essential checks that failed."""
     return sum(not check.ok and check.essential for check in checks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doctor`: whether the demo, and so any run on real TCP, can be made on this machine."""
+"""`doctor`: checks whether this machine can run the demo, and so any experiment on real TCP."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BACK_ENDS = {"embedded": Embedded, "bmv2": Bmv2}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="directory for the runs")
     parser.add_argument(
         "--back-end",
         choices=list(BACK_ENDS),
         default="embedded",
-        help="what the traffic goes through; bmv2 is simple_switch_grpc on PATH",
+        help="switch for the traffic; bmv2 is simple_switch_grpc on PATH",
     )
     Ports.add_options(parser)
 

@@ -7,7 +7,7 @@ class LabError(Exception):
 
 
 class PreflightError(LabError):
-    """Nothing was set up yet: what is missing and the remedy (exit code 2)."""
+    """Something is missing, with its remedy; nothing was set up yet (exit code 2)."""
 
     def __init__(self, problem: str, remedy: str):
         super().__init__(f"{problem}; {remedy}")
@@ -16,4 +16,4 @@ class PreflightError(LabError):
 
 
 class ChildDied(LabError):
-    """A process of the run ended by itself; carries its last log lines."""
+    """A program of the run ended by itself; carries the last lines of its log."""

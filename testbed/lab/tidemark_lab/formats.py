@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers with their units as text. Pure."""
+"""Formats numbers with their units. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show(value: float | None, form: Format) -> str:
 
 
 def interval(estimate: JsonObject | None, form: Format) -> str:
-    """`value (low to high)`."""
+    """Formats as `value (low to high)`."""
     if not estimate or estimate.get("value") is None:
         return MISSING
     text = form(estimate["value"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON objects of other programs, as they are read: any value under a text key."""
+"""JSON objects of other programs: text keys, any values."""
 
 from __future__ import annotations
 

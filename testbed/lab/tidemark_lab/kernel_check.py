@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the kernel has what the lab needs: tried in a namespace that goes with a thread."""
+"""Checks whether the kernel has what the lab needs, in a namespace that ends with its thread."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from . import kernel, netns
 from .errors import PreflightError
 from .wiring import Shape, shape
 
-# Any slow link of a host: its kind is tried, not its numbers.
+# An arbitrary slow link of a host: only its kind matters.
 _SOURCE, _SHAPE = "198.18.1.2", Shape(2_000_000, 3_100, 6_200)
 
 
 def check() -> None:
-    """Raises PreflightError."""
+    """Tries everything that the lab needs. Raises PreflightError."""
     with ThreadPoolExecutor(1) as alone:
         alone.submit(_try_kernel).result()
 

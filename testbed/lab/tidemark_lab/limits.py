@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of a port as the controller's interface has them. Pure.
+"""Limits of a port in the form of the controller's interface. Pure.
 
-A port drops at `limit_bytes` (`drop_tail`), or marks from `threshold_bytes` on and drops
-at `limit_bytes` (`mark_ce`). What acts first is what flows react to: B of the formulas.
+A port drops at `limit_bytes` (`drop_tail`), or marks from `threshold_bytes` on and drops at
+`limit_bytes` (`mark_ce`). The first to act is what flows react to: B of the formulas.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from .json_types import JsonObject
 
 
 def acts_at_bytes(limit: JsonObject | None) -> int | None:
-    """Occupancy at which a limit acts first; None when unlimited or not known."""
+    """Occupancy at which a limit first acts; None if unlimited or unknown."""
     limit = limit or {}
     return limit.get("threshold_bytes", limit.get("limit_bytes"))
 
 
 def in_words(limit: JsonObject) -> str:
-    """Like `312500 bytes`, or `312500 bytes, limit 937500 bytes` of a port that marks."""
+    """Formats like `312500 bytes`, or `312500 bytes, limit 937500 bytes` if the port marks."""
     acts_at = acts_at_bytes(limit)
     if acts_at is None:
         return "no limit"
@@ -27,7 +27,7 @@ def in_words(limit: JsonObject) -> str:
 
 
 def request(limit: JsonObject) -> JsonObject:
-    """The body of `POST /links/{node}/{port}/limit` that sets it."""
+    """Body of the `POST /links/{node}/{port}/limit` that sets it."""
     body = {"action": limit["action"], "bytes": limit.get("limit_bytes")}
     if "threshold_bytes" in limit:
         body["threshold_bytes"] = limit["threshold_bytes"]

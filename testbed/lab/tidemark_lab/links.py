@@ -19,7 +19,7 @@ def link_exists(name: str) -> bool:
 
 
 def delete_link(name: str) -> None:
-    """Deletes it with its peer; one that is gone already is fine."""
+    """Deletes an interface and its peer; ignores one that is gone already."""
     if not link_exists(name):
         return
     with IPRoute() as ipr:
@@ -31,7 +31,7 @@ def delete_link(name: str) -> None:
 
 
 def addresses_within(network: str) -> list[tuple[str, str]]:
-    """(interface, address) pairs of this namespace within a network."""
+    """Returns (interface, address) pairs of this namespace within a network."""
     wanted = ipaddress.ip_network(network)
     found = []
     with IPRoute() as ipr:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the machine was the run's own: a switch in user space needs its CPU in time."""
+"""Checks whether a run had the machine to itself: a user-space switch needs CPU time promptly."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-# Of all CPU time. Above it the switch is late, and the bottleneck slower than its rate.
+# Fraction of all CPU time; above it, the switch is late and the bottleneck slower than its rate.
 MOST_STOLEN_FRACTION = 0.02
 
 
 @dataclass(frozen=True)
 class CpuTime:
-    """Of all CPUs since boot, in ticks of the kernel."""
+    """CPU time of all CPUs since boot, in kernel ticks."""
 
     total: int
-    # Time that the hypervisor gave to others.
+    # Time that the hypervisor gave to other guests.
     stolen: int
 
     @classmethod
@@ -25,17 +25,17 @@ class CpuTime:
         return cls(sum(ticks), ticks[7])
 
     def stolen_fraction_until(self, later: CpuTime) -> float:
-        """Of the CPU time between the two, 0 to 1."""
+        """Stolen fraction of the CPU time between the two, 0 to 1."""
         return (later.stolen - self.stolen) / max(later.total - self.total, 1)
 
 
 def process_cpu_s(pid: int) -> float:
-    """CPU time of a process and its threads so far, s; 0 where it is gone."""
+    """CPU time so far of a process and its threads, s; 0 if it is gone."""
     return _cpu_s(Path(f"/proc/{pid}/stat")) or 0.0
 
 
 def thread_cpu_s(pid: int) -> dict[int, float]:
-    """CPU time so far of each thread that the process has, s; empty where it is gone."""
+    """CPU time so far of each thread of a process, s; empty if it is gone."""
     try:
         threads = [int(p.name) for p in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
@@ -45,7 +45,7 @@ def thread_cpu_s(pid: int) -> dict[int, float]:
 
 
 def busiest_thread_s(before: dict[int, float], after: dict[int, float]) -> float:
-    """CPU time of the thread that used most between the two; 0 where there is none."""
+    """CPU time of the thread that used most between the two; 0 if there is none."""
     return max((s - before.get(t, 0.0) for t, s in after.items()), default=0.0)
 
 
@@ -57,10 +57,10 @@ def _cpu_s(stat: Path) -> float | None:
 
 
 def stat_fields(stat: Path) -> list[str] | None:
-    """Fields of proc(5) behind the name of a process or thread; None where it is gone."""
+    """Fields of proc(5) after the name of a process or thread; None if it is gone."""
     try:
         text = stat.read_text()
     except OSError:
         return None
-    # The name may hold spaces and brackets; what follows its last bracket not.
+    # The name may contain spaces and brackets; the text after its last bracket does not.
     return text[text.rindex(")") + 2 :].split()

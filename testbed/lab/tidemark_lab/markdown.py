@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: in Markdown, or aligned for a terminal. Pure."""
+"""Tables as text: as Markdown, or aligned for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Its lines, as wide as their cells."""
+    """Returns a table's lines, with columns as wide as their cells."""
     lines = [tuple(head), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [

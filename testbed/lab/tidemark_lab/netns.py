@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network namespaces: making, entering, removing."""
+"""Makes, enters and removes network namespaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def names() -> set[str]:
-    """Named namespaces that exist."""
+    """Returns the named namespaces that exist."""
     try:
         return {p.name for p in DIRECTORY.iterdir()}
     except FileNotFoundError:
@@ -29,14 +29,13 @@ def names() -> set[str]:
 
 
 def create(name: str) -> None:
-    """Makes a namespace as `ip netns add` does: bound to a file, so that it
-    stays without a process."""
+    """Makes a namespace like `ip netns add`: bound to a file, so that it needs no process."""
     _share_directory()
     path = DIRECTORY / name
     path.touch(mode=0o444, exist_ok=False)
     child = os.fork()
     if child == 0:
-        # Nothing but system calls: the child must not run the parent's code.
+        # Only system calls: the child must not run the parent's code.
         error = 0
         if _libc.unshare(_CLONE_NEWNET) != 0 or _mount(b"/proc/self/ns/net", path, _MS_BIND) != 0:
             error = ctypes.get_errno() or 1
@@ -49,7 +48,7 @@ def create(name: str) -> None:
 
 
 def _share_directory() -> None:
-    """Mounts below the directory are to be seen by every mount namespace."""
+    """Makes mounts below the directory visible in every mount namespace."""
     DIRECTORY.mkdir(mode=0o755, parents=True, exist_ok=True)
     if _mount(b"none", DIRECTORY, _MS_SHARED | _MS_REC) == 0:
         return
@@ -62,15 +61,15 @@ def _mount(source: bytes, target: Path, flags: int) -> int:
 
 
 def remove(name: str) -> None:
-    """Removes the name; the namespace goes when its last process and socket do."""
+    """Removes the name; the namespace ends with its last process and socket."""
     path = DIRECTORY / name
-    # A file that is no mount point is what a reboot leaves behind.
+    # After a reboot, the file may be left without being a mount point.
     _libc.umount2(bytes(path), _MNT_DETACH)
     path.unlink(missing_ok=True)
 
 
 def remove_directory() -> None:
-    """Undoes what the first namespace needed, if nobody else uses it."""
+    """Undoes the preparations for the first namespace, if nobody else uses them."""
     if names():
         return
     _libc.umount2(bytes(DIRECTORY), _MNT_DETACH)
@@ -79,21 +78,21 @@ def remove_directory() -> None:
 
 
 def unshare() -> None:
-    """Moves the calling thread into a new, nameless namespace."""
+    """Moves the calling thread into a new, unnamed namespace."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNET)")
 
 
 def enter(name: str) -> None:
-    """Moves the calling thread into namespace `name` for good."""
-    # It is there: no other is to be made.
+    """Moves the calling thread into namespace `name` permanently."""
+    # It exists: none must be created.
     setns(name, flags=0)
 
 
 @contextlib.contextmanager
 def entered(name: str) -> Iterator[None]:
-    """The calling thread is in namespace `name` inside the block: sockets and
-    files of /proc/sys/net opened there belong to it."""
+    """Enters namespace `name` for the block: sockets and files of /proc/sys/net opened there belong
+    to it."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
         enter(name)

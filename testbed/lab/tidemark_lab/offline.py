@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The estimates once more, from the capture: they must be those of the live run."""
+"""Repeats the estimates from the capture: they must equal those of the live run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def analyze(
     place: Place | None = None,
     picture: Path | None = None,
 ) -> JsonObject:
-    """A link's record of `tidemark-controller analyze --json`; `place`: needed where the capture
-    has several; `picture`: a file for that of its verdict, which is not written where there is
+    """Returns a link's record from `tidemark-controller analyze --json`; `place`: needed if the
+    capture has several links; `picture`: a file for the verdict's picture, not written if there is
     nothing to draw."""
     argv: list[object] = ["analyze", capture, "--json"]
     if place is not None:
@@ -38,7 +38,7 @@ def analyze(
 
 
 def of_link(program: Path, *arguments: object) -> JsonObject:
-    """The first link that `analyze` or `advise` tells of as JSON."""
+    """Returns the first link in the JSON output of `analyze` or `advise`."""
     links = json.loads(output(program, *arguments))["links"]
     if not links:
         raise LabError(f"{arguments[0]} {arguments[1]}: no link in the capture")
@@ -46,7 +46,7 @@ def of_link(program: Path, *arguments: object) -> JsonObject:
 
 
 def output(program: Path, *arguments: object) -> str:
-    """The controller program's answer about a capture, which comes second."""
+    """Returns the controller program's output about a capture, its second argument."""
     argv = [str(a) for a in (program, *arguments)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode != 0:
@@ -56,7 +56,7 @@ def output(program: Path, *arguments: object) -> str:
 
 
 def differences(phase: JsonObject, offline: JsonObject) -> list[str]:
-    """Differences between the capture and the live run that are larger than rounding."""
+    """Returns differences between capture and live run that are larger than rounding."""
     found = []
 
     def compare(name: str, live: float | None, later: float | None) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of every kind of run: exit codes, a directory, and results as JSON."""
+"""Common parts of all runs: exit codes, a directory, and results as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXIT_OK, EXIT_FAILED, EXIT_PREFLIGHT, EXIT_INTERRUPTED = 0, 1, 2, 130
 
 
 def new_run_dir(out: Path) -> Path:
-    """runs/<local time>, made; a number is added where it is there already."""
+    """Makes runs/<local time>; appends a number if it exists already."""
     name = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
     for attempt in range(100):
         path = (out / (name if attempt == 0 else f"{name}-{attempt}")).resolve()
@@ -31,7 +31,7 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """The file is whole whenever it is read."""
+    """Replaces a file atomically, so that a reader always sees a whole one."""
     partial = path.with_suffix(".part")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

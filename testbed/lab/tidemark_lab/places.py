@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Paths of the lab's files: in a clone of the repository, or where the packages put them."""
+"""Paths of the lab's files, in a clone of the repository or as installed by the packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NS3_SOURCES = REPOSITORY / "testbed" / "ns3" if REPOSITORY else SHARE / "ns3"
 
 
 def programs() -> Path:
-    """The directory of Tidemark's programs."""
+    """Returns the directory of Tidemark's programs."""
     named = os.environ.get("TIDEMARK_BIN_DIR")
     if named:
         return Path(named)
@@ -27,12 +27,12 @@ def programs() -> Path:
 
 
 def in_clone(path: str) -> Path:
-    """Path of a file that only the repository has."""
+    """Returns the path of a file that only a clone has."""
     if REPOSITORY is None:
-        raise LabError(f"{path} is in a clone of the repository only: run it there")
+        raise LabError(f"{path} is only in a clone of the repository: run it there")
     return REPOSITORY / path
 
 
 def remedy(in_clone: str, from_packages: str) -> str:
-    """Remedy for something missing."""
+    """Returns the remedy for something missing."""
     return in_clone if REPOSITORY else from_packages

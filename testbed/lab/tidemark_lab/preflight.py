@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can be known to fail before anything is set up."""
+"""Checks everything that can be known to fail before anything is set up."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class Paths:
 
 
 def run(ports: Ports, paths: Paths, out: Path) -> list[str]:
-    """Checks everything; removes what runs that were killed have left. Returns
-    notes for the user. Raises PreflightError at the first thing that is wrong."""
+    """Checks everything and removes what killed runs have left. Returns notes for the user. Raises
+    PreflightError at the first problem."""
     check_platform()
     check_root()
     check_files(paths)
@@ -114,7 +114,7 @@ def check_files(paths: Paths) -> None:
 
 
 def check_run_directories() -> None:
-    """The directories where namespaces are named and runs are recorded."""
+    """Checks the directories that name namespaces and record runs."""
     for directory in (netns.DIRECTORY, RECORDS):
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -128,7 +128,7 @@ def check_run_directories() -> None:
 
 
 def clean_stale() -> list[str]:
-    """Removes what former runs left that did not end by themselves."""
+    """Removes leftovers of former runs that were killed."""
     notes = []
     for path, state in recorded():
         if state is None:
@@ -158,13 +158,13 @@ def check_ports(ports: Ports) -> None:
         raise PreflightError(f"ports {numbers} are not distinct", "choose different ones")
     for option, number in ports.by_option().items():
         if not 0 < number < 65536:
-            raise PreflightError(f"{option} {number} is no port", "choose one of 1 to 65535")
+            raise PreflightError(f"{option} {number} is not a port", "choose one of 1 to 65535")
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-            # As servers do: connections of a former run in TIME_WAIT do not matter.
+            # Like servers do: a former run's connections in TIME_WAIT do not matter.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             _bind(probe, ("127.0.0.1", number), f"TCP port {number}", f"{option} PORT")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        # Only a socket bound to every address can be in the way.
+        # Only a socket bound to every address can conflict.
         _bind(
             probe, ("127.66.84.77", REPORT_UDP_PORT), f"UDP port {REPORT_UDP_PORT} (reports)", None
         )

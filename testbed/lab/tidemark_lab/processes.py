@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting, watching and ending the programs of a run."""
+"""Starts, watches and ends the programs of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from . import netns, signals
 from .errors import ChildDied, LabError
 from .state import RunState
 
-# A program that has not served after so long never will.
+# A program that does not serve after this long never will.
 START_TIMEOUT_S = 30.0
 _PR_SET_PDEATHSIG = 1
 _REAL_TIME_PRIORITY = 10
@@ -29,33 +29,33 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def end_with_parent() -> None:
-    """In the child: SIGTERM when the lab dies, even of SIGKILL."""
+    """Makes the child get SIGTERM when the lab dies, even by SIGKILL."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
 def run_within(argv: list[str], most_cpu_s: float) -> subprocess.CompletedProcess[str]:
-    """Runs a program to its end, or until it has used so much CPU time: on a machine that is
-    busy with others it is slow, which is no fault. Raises LabError then."""
+    """Runs a program to its end. Raises LabError once it has used this much CPU time, which, unlike
+    elapsed time, does not depend on other load."""
     soft_s = math.ceil(most_cpu_s)
     hard_s = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard_s != resource.RLIM_INFINITY:
         soft_s = min(soft_s, hard_s)
 
     def in_child() -> None:
-        # Left behind it would write where the next run does.
+        # If it outlived the lab, it would write where the next run does.
         end_with_parent()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (soft_s, hard_s))
 
     done = subprocess.run(argv, capture_output=True, text=True, check=False, preexec_fn=in_child)
     if done.returncode == -signal.SIGXCPU:
-        raise LabError(f"not at its end after {soft_s} s of CPU time")
+        raise LabError(f"did not end within {soft_s} s of CPU time")
     return done
 
 
 def _run_first() -> None:
-    """In the child: round-robin real time, or the next best where a container
-    does not allow it (the run is then less exact on a busy machine)."""
+    """Gives the child real-time priority (round-robin), or the next best if a container forbids it
+    (the run is then less exact on a busy machine)."""
     try:
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(_REAL_TIME_PRIORITY))
     except OSError:
@@ -75,7 +75,7 @@ class Child:
 
 
 class Supervisor:
-    """The programs of one run; each writes to a log of its own."""
+    """The programs of a run, each with its own log."""
 
     def __init__(self, state: RunState, log_dir: Path):
         self._state = state
@@ -89,8 +89,8 @@ class Supervisor:
         real_time: bool = False,
         namespace: str | None = None,
     ) -> Child:
-        """`real_time`: the program runs as soon as it can, before all others.
-        `namespace`: of its network; None: the lab's."""
+        """Starts a program. `real_time`: before all other processes whenever it can run.
+        `namespace`: network namespace; None: the lab's."""
 
         def in_child() -> None:
             end_with_parent()
@@ -117,7 +117,7 @@ class Supervisor:
         return child
 
     def check(self) -> None:
-        """Raises ChildDied when a program has ended that should run."""
+        """Raises ChildDied if a program has ended that should run."""
         for child in self._children.values():
             code = child.process.poll()
             if code is not None:
@@ -127,7 +127,7 @@ class Supervisor:
                 )
 
     def wait_for_line(self, child: Child, pattern: str, timeout_s: float = 20.0) -> str:
-        """The first line of its log that matches."""
+        """Returns the first matching line of the program's log."""
         expression = re.compile(pattern)
 
         def found() -> str | None:
@@ -145,7 +145,7 @@ class Supervisor:
         timeout_s: float,
         child: Child | None = None,
     ) -> Any:
-        """Waits for a true value and returns it, watching the programs."""
+        """Waits for a true value and returns it; watches the programs meanwhile."""
         deadline = time.monotonic() + timeout_s
         while True:
             self.check()
@@ -158,7 +158,7 @@ class Supervisor:
             time.sleep(0.05)
 
     def stop(self, name: str, patience_s: float = 15.0) -> int:
-        """SIGTERM and wait; its exit code. SIGKILL past the patience."""
+        """Sends SIGTERM, and SIGKILL after the timeout; returns the exit code."""
         child = self._children.pop(name)
         if child.process.poll() is None:
             child.process.terminate()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress of a run while it goes on: one line that is rewritten on a terminal,
-a line every few seconds elsewhere."""
+"""Shows the progress of a run: on a terminal as one line that is rewritten, elsewhere as a line
+every few seconds."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import shutil
 import sys
 import time
 
-# Used where lines are not replaced.
+# Interval between lines if they are not rewritten.
 EVERY_S = 5.0
 
 
 class Progress:
     def __init__(self, states: bool = True):
-        """`states` false: lines that stay and no others, as of one of several at a time."""
+        """`states` false: shows only permanent lines, for one of several runs at a time."""
         self._states = states
         self._stream = sys.stderr
         self._live = self._stream.isatty()
@@ -22,12 +22,12 @@ class Progress:
         self._dirty = False
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Prints a permanent line."""
         self._clear()
         print(text, file=self._stream, flush=True)
 
     def show(self, text: str) -> None:
-        """The state of the moment."""
+        """Shows the current state."""
         if not self._states:
             return
         now = time.monotonic()

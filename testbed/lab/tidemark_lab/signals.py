@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SIGINT, SIGTERM and SIGHUP all end a run in the same orderly way."""
+"""Makes SIGINT, SIGTERM and SIGHUP end a run in the same orderly way."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from typing import NoReturn
 
 
 class Interrupted(BaseException):
-    """Raised in the main thread wherever it is."""
+    """Raised in the main thread, at whatever point it is."""
 
 
 class _State:
-    # Who owns the handlers.
+    # Process that owns the handlers.
     pid = 0
-    # Blocks inside which a signal waits, and the one that does.
+    # Nesting of blocks that defer signals, and the signal that waits.
     depth = 0
     pending: str | None = None
     # A signal whose exception Python dropped.
     dropped = ""
 
 
-# Until a signal whose exception was dropped raises once more, by an alarm.
+# Delay of the alarm that raises a dropped exception again.
 AGAIN_S = 0.01
 
 
 def _signals() -> list[signal.Signals]:
     wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGALRM]
-    # nohup asks that the end of the terminal does not matter.
+    # nohup ignores SIGHUP: the run survives the end of its terminal.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         wanted.append(signal.SIGHUP)
     return wanted
@@ -40,7 +40,7 @@ def _signals() -> list[signal.Signals]:
 
 def _handle(number: int, _frame: object) -> None:
     if os.getpid() != _State.pid:
-        # A child forked by a library has the handlers but owns nothing.
+        # A child that a library forked has the handlers but owns nothing.
         os._exit(128 + number)
     name = _State.dropped if number == signal.SIGALRM else signal.Signals(number).name
     if _State.depth:
@@ -50,7 +50,7 @@ def _handle(number: int, _frame: object) -> None:
 
 
 def _interrupt(name: str) -> NoReturn:
-    # Once: a second one must not disturb the cleanup.
+    # Only once: a second signal must not disturb the cleanup.
     for other in _signals():
         signal.signal(other, signal.SIG_IGN)
     raise Interrupted(name)
@@ -70,12 +70,12 @@ def _handlers(handler: Callable[[int, FrameType | None], None] | signal.Handlers
 
 @contextmanager
 def as_exception() -> Iterator[None]:
-    """Inside the block a signal raises Interrupted, once.
+    """Makes a signal inside the block raise Interrupted, once.
 
     Python drops an exception raised in a finaliser, a weak reference's callback or a hook
     of fork, and tells `sys.unraisablehook`: from there an alarm raises it once more."""
     if _State.pid not in (0, os.getpid()):
-        # A process that began as a copy inside such a block is not inside it.
+        # A process forked inside such a block is not inside it.
         _State.depth, _State.pending = 0, None
     _State.pid = os.getpid()
     hook = sys.unraisablehook
@@ -86,7 +86,7 @@ def as_exception() -> Iterator[None]:
             return
         _State.dropped = str(unraisable.exc_value)
         signal.signal(signal.SIGALRM, _handle)
-        # Not at once: an exception in this hook would be dropped too.
+        # Later, because an exception in this hook would be dropped too.
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
 
     sys.unraisablehook = again
@@ -99,14 +99,14 @@ def as_exception() -> Iterator[None]:
 
 
 def ignored() -> AbstractContextManager[None]:
-    """For cleaning up: no signal gets through."""
+    """Blocks signals during a cleanup."""
     return _handlers(signal.SIG_IGN)
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """A signal inside the block is raised at its end: for making something and
-    recording that it was made."""
+    """Raises a signal inside the block at its end: for making something and recording that it was
+    made."""
     _State.depth += 1
     try:
         yield

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of what a run made, kept where the next run finds it.
+"""Records what a run made, where the next run finds it.
 
-Every thing is recorded before it is made, so that a run killed at any moment
-leaves a record of at least what it left behind. Only what a record names is
-ever removed, and only processes whose start time is the recorded one.
+Every thing is recorded before it is made, so that a run killed at any moment leaves a record of at
+least what it left behind. Cleaning up removes only recorded things, and only ends processes whose
+start time is the recorded one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VERSION = 1
 
 @dataclass
 class Process:
-    """A process, told from a later one with the same pid by its start time."""
+    """A process, distinguished by its start time from a later one with the same pid."""
 
     name: str
     pid: int
@@ -43,7 +43,7 @@ class RunState:
     boot_id: str
     run_dir: str = ""
     namespaces: list[str] = field(default_factory=list)
-    # In the root namespace.
+    # Interfaces in the root namespace.
     interfaces: list[str] = field(default_factory=list)
     processes: list[Process] = field(default_factory=list)
     made_netns_directory: bool = False
@@ -114,13 +114,13 @@ class RunState:
             netns.remove_directory()
         if not problems:
             self.path.unlink(missing_ok=True)
-            # Other runs' records may be there.
+            # Other runs' records may be in the directory.
             with contextlib.suppress(OSError):
                 DIRECTORY.rmdir()
         return problems
 
     def leftovers(self) -> list[str]:
-        """Parts of this run that are still there."""
+        """Returns the recorded things that still exist."""
         there = netns.names()
         left = [f"namespace {n}" for n in self.namespaces if n in there]
         left += [f"interface {n}" for n in self.interfaces if link_exists(n)]
@@ -129,7 +129,7 @@ class RunState:
 
 
 def recorded() -> list[tuple[Path, RunState | None]]:
-    """All records; None for one that cannot be read."""
+    """Returns all records; None for one that cannot be read."""
     found: list[tuple[Path, RunState | None]] = []
     for path in sorted(DIRECTORY.glob("lab-*.json")):
         try:
@@ -144,8 +144,8 @@ def boot_id() -> str:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot; None when there is none
-    (a zombie counts as none)."""
+    """Start time of a process in clock ticks since boot; None if there is no such process (a zombie
+    counts as none)."""
     fields = stat_fields(Path(f"/proc/{pid}/stat"))
     return None if fields is None or fields[0] in ("Z", "X") else int(fields[19])
 
@@ -155,7 +155,7 @@ def is_alive(process: Process) -> bool:
 
 
 def stop_processes(processes: list[Process], patience_s: float = 5.0) -> list[str]:
-    """SIGTERM, then SIGKILL, to those that are verifiably the recorded ones."""
+    """Sends SIGTERM, then SIGKILL, to the processes that verifiably are the recorded ones."""
     for sig, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 2.0)):
         alive = [p for p in processes if is_alive(p)]
         for process in alive:
@@ -171,7 +171,7 @@ def stop_processes(processes: list[Process], patience_s: float = 5.0) -> list[st
 
 
 def _reap(processes: list[Process]) -> None:
-    """Children of ours must be waited for; a former run's belong to init."""
+    """Waits for our own children; a former run's belong to init."""
     for process in processes:
         try:
             os.waitpid(process.pid, os.WNOHANG)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a phase, and flows compared with their truth."""
+"""Summarises a phase, and compares flows with their truth."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ def phase_summary(
     base_rtt_ms: float | None,
     transfers: application.Transfers | None,
 ) -> JsonObject:
-    """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time, what the switch does at the limit, how the machine kept up (the row's
-    columns; a run that goes on has none but `stolen_cpu`), and the short flows, which are not
-    known while a run goes on."""
+    """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the truth of
+    its time, the switch's action at the limit, how the machine kept up (the row's columns; a live
+    run has only `stolen_cpu`), and the short flows, which are unknown during a run."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
@@ -65,13 +64,13 @@ def phase_summary(
 
 
 def mean_utilisation(estimate: JsonObject) -> float | None:
-    """The controller gives its parts (mean, non_empty, p01), `analyze` the mean."""
+    """The mean: the controller reports mean, non_empty and p01, `analyze` only the mean."""
     value = estimate["utilisation"]
     return value["mean"] if isinstance(value, dict) else value
 
 
 def interval(estimate: JsonObject | None) -> JsonObject:
-    """`{value, low, high}`; nulls where nothing could be said."""
+    """`{value, low, high}`; nulls if there is no estimate."""
     if estimate is None:
         return {"value": None, "low": None, "high": None}
     return {key: estimate[key] for key in ("value", "low", "high")}
@@ -98,7 +97,7 @@ def _quantiles(values: JsonObject) -> JsonObject:
 def matched(
     flows: list[JsonObject], truth_flows: list[JsonObject]
 ) -> list[tuple[JsonObject, JsonObject | None]]:
-    """Each flow of the truth with what the controller says of it; None where it saw none."""
+    """Pairs each flow of the truth with the controller's record of it; None if it has none."""
     by_key = {}
     for flow in flows:
         key = flow.get("key")
@@ -114,7 +113,7 @@ def matched(
 
 
 def class_check(flows: list[JsonObject], truth_flows: list[JsonObject]) -> JsonObject:
-    """How many long flows got their true class: `{right, wrong: [...]}`."""
+    """Counts long flows whose class was estimated correctly: `{right, wrong: [...]}`."""
     right, wrong = 0, []
     long_flows = [f for f in truth_flows if f["kind"] != "short"]
     for flow, seen in matched(flows, long_flows):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tracefs: mounting it where it is not, and noticing what a run changed."""
+"""Mounts tracefs if needed, and notices settings that a run left changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def unmount(at: Path) -> None:
 
 
 def snapshot(at: Path = TRACEFS) -> dict[str, str]:
-    """Settings that a tidy program leaves as they were."""
+    """Returns the settings that a tidy program leaves unchanged."""
     found = {}
     files = [at / "current_tracer", at / "trace_clock", at / "set_event", at / "tracing_on"]
     files += sorted(at.glob("events/tcp/*/enable"))

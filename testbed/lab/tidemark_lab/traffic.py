@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The truth that tidemark-traffic tells of its flows."""
+"""The truth that tidemark-traffic reports about its flows."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .trial.outcome import completion_ms, whole_transfers
 
 
 def harmonic_mean(values: list[float]) -> float | None:
-    """Tₑ of base round-trip times; None without flows."""
+    """Tₑ, the harmonic mean of base round-trip times; None without flows."""
     return statistics.harmonic_mean(values) if values else None
 
 
 def counted(flows: list[JsonObject]) -> JsonObject:
-    """N_b and Tₑ of flows, and how many of the other persistent kinds there are."""
+    """N_b and Tₑ of flows, and the number of the other persistent kinds."""
     lbp = [f for f in flows if f["kind"] == "lbp"]
     return {
         "n_b": len(lbp),
@@ -28,16 +28,16 @@ def counted(flows: list[JsonObject]) -> JsonObject:
     }
 
 
-# Of a time, at either end. Where a phase is to end as its flows do, one is late by milliseconds.
+# Fraction missing at either end: a phase that ends with its flows may end milliseconds later.
 MOST_MISSING = 0.01
 
 
 class Truth:
-    """Truth file of tidemark-traffic."""
+    """A truth file of tidemark-traffic."""
 
     def __init__(self, document: JsonObject):
         self.flows: list[JsonObject] = document["flows"]
-        # Ended short flows that are not among them, as there were too many.
+        # Number of ended short flows left out of the file because there were too many.
         self.omitted: int = document.get("omitted_flows", 0)
 
     @classmethod
@@ -45,7 +45,7 @@ class Truth:
         return cls(json.loads(path.read_text()))
 
     def during(self, kind: str, start_unix_ns: int, end_unix_ns: int) -> list[JsonObject]:
-        """Flows of a kind that were there from start to end, but for MOST_MISSING."""
+        """Flows of a kind that ran from start to end, except for MOST_MISSING."""
         missing_ns = MOST_MISSING * (end_unix_ns - start_unix_ns)
         return [
             f
@@ -57,7 +57,7 @@ class Truth:
         ]
 
     def persistent(self, start_unix_ns: int, end_unix_ns: int) -> list[JsonObject]:
-        """Flows of all kinds but the short one that were there so long."""
+        """Persistent flows of all kinds (not short ones) that ran for this long."""
         return [
             f
             for kind in ("lbp", "rbp", "wl")
@@ -65,7 +65,7 @@ class Truth:
         ]
 
     def phase(self, start_unix_ns: int, end_unix_ns: int) -> JsonObject:
-        """N_b and Tₑ of a time, and how many flows of the other kinds there were."""
+        """N_b and Tₑ of a time span, and the number of flows of the other kinds."""
         short = sum(
             f["kind"] == "short"
             and f["start"]["unix_ns"] < end_unix_ns
@@ -75,7 +75,7 @@ class Truth:
         return {**counted(self.persistent(start_unix_ns, end_unix_ns)), "short": short}
 
     def transfers(self, start_unix_ns: int, end_unix_ns: int) -> Transfers | None:
-        """The short flows that began in a time; None where not all of them are kept."""
+        """The short flows that began in a time span; None if the file left some out."""
         if self.omitted:
             return None
         began = sum(
@@ -88,5 +88,5 @@ class Truth:
 
 
 def planned_truth(spec: JsonObject) -> JsonObject:
-    """The truth by the spec, for a run whose traffic has not ended yet."""
+    """The planned truth, from the spec, for a run whose traffic has not ended yet."""
     return counted(spec["flows"])

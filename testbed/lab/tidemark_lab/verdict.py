@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's verdict on a buffer: what is kept of it, and its sentence. Pure."""
+"""The controller's verdict on a buffer: the parts kept, and its sentence. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SIZES = ("in_force_bytes", "low_bytes", "set_bytes", "high_bytes")
 
 
 def kept(verdict: JsonObject) -> JsonObject:
-    """Without its curve and the way to it."""
+    """Returns the verdict without its curve and derivation."""
     return {key: verdict[key] for key in ("answer", *SIZES, "chance", "because")}
 
 
 def untrusted(doubts: Sequence[str]) -> JsonObject:
-    """In the place of a verdict, where the measurement itself is in doubt."""
+    """Returns the substitute for a verdict if the measurement itself is in doubt."""
     because = "this run cannot be trusted: " + "; ".join(doubts)
     return {
         **dict.fromkeys((*SIZES, "chance")),
@@ -28,13 +28,13 @@ def untrusted(doubts: Sequence[str]) -> JsonObject:
 
 
 def words(verdict: JsonObject) -> str:
-    """The answer."""
+    """Returns the answer in words."""
     return str(verdict["answer"]).replace("_", " ")
 
 
 def sentence(verdict: JsonObject | None) -> str:
-    """Like `buffer too big: 312.5 kB in force, 156.0 kB to 269.0 kB serve; set 224.0 kB (95 %);
-    because`."""
+    """Returns a sentence like `buffer too big: 312.5 kB in force, 156.0 kB to 269.0 kB serve; set
+    224.0 kB (95 %); because`."""
     if verdict is None:
         return f"buffer: {MISSING}"
     if verdict["answer"] == CANNOT_SAY:

@@ -22,19 +22,19 @@ _SHAPED_CLASS = 0x0001_0010
 _LEAF_HANDLE = 0x0020_0000
 _ETH_P_IP = 0x0800
 _IP_SOURCE_OFFSET = 12
-# Number of that metric of a route, linux/rtnetlink.h.
+# Number of this route metric in linux/rtnetlink.h.
 RTAX_RTO_MIN = 13
 
 
 @dataclass(frozen=True)
 class End:
-    """An end of a link: an interface in a namespace."""
+    """One end of a link: an interface in a namespace."""
 
     namespace: str
     interface: str
 
     def __str__(self) -> str:
-        """As tidemark-switch names it."""
+        """Formats the end like tidemark-switch does."""
         return f"{self.interface}@{self.namespace}"
 
 
@@ -58,7 +58,7 @@ def make_switch_namespace(state: RunState, name: str) -> None:
 
 
 def make_namespace(state: RunState, name: str) -> None:
-    """Recorded before it is made."""
+    """Makes a namespace, which is recorded first."""
     state.add_namespace(name)
     netns.create(name)
 
@@ -66,10 +66,10 @@ def make_namespace(state: RunState, name: str) -> None:
 def connect_host(
     namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool, mtu: int = MTU
 ) -> None:
-    """A host with one interface, whose other end is the switch's.
+    """Makes a host with one interface, connected to a port of the switch.
 
-    offloads: its TCP leaves segmentation and checksums to the interface, as the
-    kernel has it; without, each frame on the link is one whole packet.
+    offloads: its TCP leaves segmentation and checksums to the interface, the kernel's default;
+    without, each frame on the link is one whole packet.
     """
     with netns.entered(namespace):
         kernel.set_sysctls(host_sysctls(ecn))
@@ -81,7 +81,7 @@ def connect_host(
 
 
 def connect(ipr: IPRoute, interface: str, other: End, mac: str | None = None) -> None:
-    """Makes a link from an interface of this namespace to another end."""
+    """Links an interface of this namespace to another end."""
     peer = {"ifname": other.interface, "net_ns_fd": other.namespace}
     address = {} if mac is None else {"address": mac}
     ipr.link("add", ifname=interface, kind="veth", peer=peer, **address)
@@ -90,13 +90,13 @@ def connect(ipr: IPRoute, interface: str, other: End, mac: str | None = None) ->
 def set_route(
     namespace: str, destination: str, initial_window: int | None, min_rto_s: float | None
 ) -> None:
-    """Of TCP flows from a namespace to an address: packets that they begin with, and their smallest
-    RTO; None: the kernel's own, 10 (RFC 6928) and 200 ms."""
+    """Sets a route for TCP flows from a namespace to an address: their initial window in packets,
+    and their smallest RTO; None: the kernel's own, 10 (RFC 6928) and 200 ms."""
     metrics: dict[str, int] = {}
     if initial_window is not None:
         metrics["initcwnd"] = initial_window
     if min_rto_s is not None:
-        # The kernel takes a route's only where it is locked.
+        # The kernel uses a route's value only if it is locked.
         metrics |= {"lock": 1 << RTAX_RTO_MIN, "rto_min": round(1e3 * min_rto_s)}
     if not metrics:
         return
@@ -126,17 +126,17 @@ def raise_switch_end(end: End, offloads: bool, mtu: int = MTU) -> None:
 
 @dataclass(frozen=True)
 class Access:
-    """A host behind a host, which forwards its packets through a shaper."""
+    """A host behind a host, which shapes and forwards its packets."""
 
     namespace: str
     address: str
     gateway_namespace: str
-    # The gateway's address on the switch's network, and towards the host behind it.
+    # The gateway's address on the switch's network, and that towards the host behind it.
     gateway_host_address: str
     gateway_address: str
     network: str
     shape: Shape
-    # Of the hosts behind this gateway, from 0.
+    # Index, from 0, among the hosts behind this gateway.
     number: int = 0
 
     @property
@@ -172,7 +172,7 @@ def connect_access(
 def connect_root(
     state: RunState, interface: str, address: str, end: End, mac: str | None = None
 ) -> None:
-    """A link of a switch that the root namespace sees; recorded before it is made."""
+    """Makes a link between a switch and the root namespace; recorded before it is made."""
     state.add_interface(interface)
     with IPRoute() as ipr:
         connect(ipr, interface, end, mac)
@@ -192,7 +192,7 @@ def _raise_end(
     index = ipr.link_lookup(ifname=interface)[0]
     ipr.link("set", index=index, mtu=mtu)
     if not offloads:
-        # TCP builds no frames for the interface to split.
+        # TCP then builds no frames for the interface to split.
         ipr.link("set", index=index, gso_max_segs=1, gso_max_size=mtu)
         with netns.entered(namespace):
             kernel.disable_offloads(interface)
@@ -210,10 +210,9 @@ def raise_loopback(ipr: IPRoute) -> None:
 
 
 def shape(ipr: IPRoute, index: int, source: str, bucket: Shape, number: int = 0) -> None:
-    """A token bucket with a short queue for the packets of one source address.
-    HTB only tells them apart: its class is far faster than the token bucket, and
-    everything else passes it directly (default class 0). `number`: of the sources of this
-    interface, from 0."""
+    """Adds a token bucket with a short queue for packets from one source address. HTB only
+    classifies: its class is far faster than the token bucket, and everything else bypasses it
+    (default class 0). `number`: index of the source on this interface, from 0."""
     if number == 0:
         ipr.tc("add", "htb", index=index, handle=_ROOT_HANDLE, default=0)
     ipr.tc(

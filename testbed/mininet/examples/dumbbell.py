@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Four senders, one receiver, a 20 Mb/s bottleneck; what Tidemark says of it, then Mininet's CLI.
+"""Four senders, one receiver, a 20 Mb/s bottleneck; prints Tidemark's view, then Mininet's CLI.
 
 sudo PYTHONPATH=testbed/mininet /usr/bin/python3 testbed/mininet/examples/dumbbell.py [--no-cli]
 """

@@ -76,7 +76,7 @@ def network():
 
 
 def _free() -> int:
-    """A port that is free together with the next one, which the collector takes."""
+    """Returns a free port whose next port is also free, for the collector."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
@@ -92,7 +92,7 @@ def test_two_switches_six_flows(network):
     net, tidemark = network
     assert net.pingAll(timeout="2") == 0
     rtt = net.get("h2").cmd(f"ping -c 5 -i 0.2 {net.get('h4').IP()}")
-    # As Mininet's TCLink: 10 ms each way.
+    # Like Mininet's TCLink: 10 ms each way.
     least_ms = float(rtt.rsplit("=", 1)[1].split("/")[0])
     assert 20 <= least_ms < 25, rtt
 
@@ -118,7 +118,7 @@ def test_two_switches_six_flows(network):
     assert bottleneck["reported_limit_bytes"] == 30 * 1514
     # Base RTTs 10, 20, 30 ms: harmonic mean 16.4 ms.
     assert e["estimates"]["t_e_ms"]["value"] == pytest.approx(16.4, rel=0.2)
-    # These flows also pass the first switch, which does not hold them back.
+    # These flows also pass the first switch, which does not limit them.
     assert trunk["estimate"]["estimates"]["n_b"]["value"] < 1
     assert trunk["estimate"]["drops"] == 0
     assert trunk["estimate"]["utilisation"]["mean"] == pytest.approx(0.2, abs=0.03)

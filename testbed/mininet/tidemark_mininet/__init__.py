@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tidemark in a Mininet topology of yours: switches, hosts, links, collector and controller.
+"""Tidemark in your Mininet topology: switches, hosts, links, collector and controller.
 
 net = Mininet(topo=MyTopo(), switch=TidemarkSwitch, host=TidemarkHost, link=TidemarkLink,
               controller=None, autoSetMacs=True)

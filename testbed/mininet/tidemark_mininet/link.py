@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links whose rate, delay and queue the switch at their end makes."""
+"""Links whose rate, delay and queue are implemented by the switch at their end."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _US = {"us": 1, "ms": 1_000, "s": 1_000_000, None: 1}
 
 @dataclass(frozen=True)
 class Shape:
-    """Rate, delay and queue of a switch's port."""
+    """Rate, delay and queue of a switch port."""
 
-    # Mb/s; None: as fast as it goes.
+    # Mb/s; None: unlimited.
     bw: float | None = None
     # One way, µs.
     delay_us: float = 0
-    # Packets of 1514 bytes; None: no limit but the switch's own.
+    # Packets of 1514 bytes; None: only the switch's own limit.
     max_queue_size: int | None = None
 
 
 def microseconds(delay: str | float | None) -> float:
-    """A delay as Mininet's TCLink takes it: "5ms", "10us", or a number of µs."""
+    """Converts a delay in the format of Mininet's TCLink: "5ms", "10us", or a number of µs."""
     if delay is None:
         return 0
     found = _TIME.fullmatch(str(delay))
@@ -35,12 +35,12 @@ def microseconds(delay: str | float | None) -> float:
 
 
 class TidemarkLink(Link):
-    """`bw` (Mb/s), `delay` ("5ms", one way) and `max_queue_size` (packets) as of Mininet's TCLink,
-    so that a topology written for it runs as it is; other parameters of TCLink are refused.
+    """Takes `bw` (Mb/s), `delay` ("5ms", one way) and `max_queue_size` (packets) like Mininet's
+    TCLink, so that topologies written for it run unchanged; refuses TCLink's other parameters.
 
-    A TidemarkSwitch at either end makes them: no qdisc is set. Towards a host the port delays
-    twice as long, as nothing delays on the way back: round-trip times are those of TCLink. `bw`
-    holds for what a switch sends, not for what a host sends.
+    A TidemarkSwitch at either end implements them, without a qdisc. Towards a host the port delays
+    twice as long, because nothing delays on the way back: round-trip times equal TCLink's. `bw`
+    applies to packets that a switch sends, not to those that a host sends.
     """
 
     def __init__(self, node1, node2, bw=None, delay=None, max_queue_size=None, **params):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hosts and switches."""
+"""Tidemark's hosts and switches for Mininet."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mininet.node import Host, Switch
 
 from .link import Shape
 
-# The switch's port that reports leave by.
+# The switch's report port.
 REPORT_PORT = 500
 OFFLOADS = ("tx", "rx", "sg", "tso", "gso", "gro")
 START_TIMEOUT_S = 30
 
 
 def program(name: str) -> str:
-    """A program of Tidemark: in $TIDEMARK_BIN_DIR, on PATH, or of a clone's build."""
+    """Returns a Tidemark program's path: in $TIDEMARK_BIN_DIR, on PATH, or a clone's build."""
     built = Path(__file__).resolve().parents[3] / "target" / "release" / name
     if directory := os.environ.get("TIDEMARK_BIN_DIR"):
         return str(Path(directory) / name)
@@ -33,23 +33,23 @@ def program(name: str) -> str:
 
 
 def whole_packets(node, interface: str) -> None:
-    """Every packet is on the link as it would be on a wire: nothing splits or merges it."""
+    """Turns offloads off, so that every packet is on the link as on a wire."""
     for feature in OFFLOADS:
         node.cmd(f"ethtool -K {interface} {feature} off")
     node.cmd(f"ip link set {interface} gso_max_segs 1 gso_max_size 1500")
 
 
 class TidemarkHost(Host):
-    """A host whose connections each start from their own path.
+    """A host that caches no TCP metrics between connections.
 
-    offloads: its TCP leaves segmentation to the interface, as the kernel has it, and
-    the switch cuts what comes. False: every packet reaches the switch by itself.
+    offloads: its TCP leaves segmentation to the interface, the kernel's default, and the switch
+    splits the frames. False: every packet reaches the switch separately.
     """
 
     def config(self, offloads=True, **params):
         answer = super().config(**params)
         self.cmd("sysctl -w net.ipv6.conf.all.disable_ipv6=1")
-        # Each connection starts from its own path, not from one before it.
+        # Each connection learns about its path itself, not from an earlier connection.
         self.cmd("sysctl -w net.ipv4.tcp_no_metrics_save=1")
         if not offloads:
             for interface in self.intfNames():
@@ -58,9 +58,9 @@ class TidemarkHost(Host):
 
 
 class TidemarkSwitch(Switch):
-    """`tidemark-switch` with a port for each interface; Tidemark puts the program in.
+    """`tidemark-switch` with a port for each interface; Tidemark installs the P4 program.
 
-    node_id: in its reports; the number in its name where none is given (s3: 3).
+    node_id: node in its reports; by default the number in its name (s3: 3).
     """
 
     def __init__(self, name, node_id=None, **params):
@@ -76,7 +76,7 @@ class TidemarkSwitch(Switch):
 
     @property
     def report_interfaces(self) -> tuple[str, str]:
-        """The switch's end of the report link, and the collector's."""
+        """Returns the switch's end of the report link, and the collector's."""
         return f"tmr{self.node_id}-sw", f"tmr{self.node_id}-co"
 
     @property
@@ -84,13 +84,13 @@ class TidemarkSwitch(Switch):
         return f"10.254.{self.node_id}.1", f"10.254.{self.node_id}.2"
 
     def shapes(self) -> dict[int, Shape]:
-        """Of each port that has a link."""
+        """Returns the shape of each port that has a link."""
         return {
             self.ports[i]: getattr(i, "shape", Shape()) for i in self.intfList() if i.name != "lo"
         }
 
     def neighbour(self, port: int):
-        """The node at the other end."""
+        """Returns the node at the other end."""
         interface = self.intfs[port]
         link = interface.link
         return (link.intf2 if link.intf1 is interface else link.intf1).node
@@ -100,7 +100,7 @@ class TidemarkSwitch(Switch):
         for port, shape in sorted(self.shapes().items()):
             towards_host = not isinstance(self.neighbour(port), TidemarkSwitch)
             delay_us = shape.delay_us * (2 if towards_host else 1)
-            # The traffic manager's own queue never is the one that drops.
+            # The traffic manager's own queue must never be the one that drops.
             words = [f"{port}={self.intfs[port].name}", f"delay={delay_us:.0f}us", "queue=65536p"]
             if shape.bw is not None:
                 words.append(f"rate={shape.bw * 1e6:.0f}bit")

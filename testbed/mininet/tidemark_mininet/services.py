@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collector and controller of a network, with everything derived from its topology."""
+"""Collector and controller of a Mininet network, configured from its topology."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START_TIMEOUT_S = 30
 
 
 def toml(value) -> str:
-    """A value in TOML; tables are inline."""
+    """Formats a value as TOML; tables are inline."""
     if isinstance(value, dict):
         return (
             "{ " + ", ".join(f"{json.dumps(str(k))} = {toml(v)}" for k, v in value.items()) + " }"
@@ -37,7 +37,7 @@ def document(tables: dict) -> str:
 
 
 class Tidemark:
-    """Starts and stops with the network; `url` is the console's.
+    """Collector and controller of a network; `url` is the console's.
 
     targets: of the controller, such as {"utilisation": 0.98, "loss_rate": 0.01}.
     tcp_probe: read the senders' windows (tracepoints, so root).
@@ -64,7 +64,7 @@ class Tidemark:
     # --- what the topology says ------------------------------------------------
 
     def towards(self, switch: TidemarkSwitch, host) -> int | None:
-        """The switch's port on the shortest way to a host."""
+        """Returns the switch's port on the shortest path to a host."""
         seen, waiting = {switch}, deque()
         for port in sorted(switch.shapes()):
             waiting.append((switch.neighbour(port), port))
@@ -79,7 +79,7 @@ class Tidemark:
         return None
 
     def tree(self) -> set:
-        """Links that broadcasts may use: a loop would never end."""
+        """Returns links for broadcasts, without loops, in which broadcasts would never end."""
         kept, seen = set(), set()
         for root in self.switches:
             waiting = deque([root]) if root not in seen else deque()
@@ -97,7 +97,7 @@ class Tidemark:
         return kept
 
     def reported(self, switch: TidemarkSwitch) -> dict[int, int]:
-        """Ports with a rate, and the rate in bits/s: those that can be a bottleneck."""
+        """Returns ports with a rate, and their rate in bits/s: the possible bottlenecks."""
         shapes = switch.shapes()
         return {p: round(s.bw * 1e6) for p, s in sorted(shapes.items()) if s.bw is not None}
 
@@ -179,7 +179,7 @@ class Tidemark:
     # --- running ----------------------------------------------------------------
 
     def start(self) -> None:
-        """Returns when every switch has its program and its limits."""
+        """Starts everything; returns when every switch has its program and its limits."""
         for name, config in (
             ("collector", self.collector_config()),
             ("controller", self.controller_config()),
@@ -199,7 +199,7 @@ class Tidemark:
             time.sleep(0.1)
 
     def check(self) -> None:
-        """Raises where a program has ended."""
+        """Raises an error if a program has ended."""
         for process in self.processes:
             if process.poll() is not None:
                 name = Path(process.args[0]).name.removeprefix("tidemark-")
@@ -213,12 +213,12 @@ class Tidemark:
             return False
 
     def get(self, path: str) -> dict:
-        """An answer of the controller's REST interface, such as "/links"."""
+        """Returns an answer of the controller's REST interface, for a path such as "/links"."""
         with urllib.request.urlopen(f"{self.url}/api/v1{path}", timeout=10) as answer:
             return json.load(answer)
 
     def link(self, switch: TidemarkSwitch, neighbour) -> dict:
-        """State of the port of a switch that leads to a node."""
+        """Returns the state of the switch's port towards a node."""
         port = next(p for p in switch.shapes() if switch.neighbour(p) is neighbour)
         return self.get(f"/links/{switch.node_id}/{port}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The authors' tables give what the paper says; with an excerpt where they are not at hand."""
+"""The authors' tables give the paper's results; uses an excerpt if the tables are missing."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_a_table_without_its_columns_is_refused(tmp_path, capsys):
 def test_full_tables_buffers(shared):
     found = ifip21.smallest_full_buffer(shared / "generalized_test.csv")
     assert len(found) == 4 * 7
-    # One flow: the single-flow rules, to the grid of limits tried.
+    # One flow: the single-flow rules, within the grid of limits tried.
     for algorithm, factor in [("reno", 1.25), ("cubic", 1.6), ("scalable", 1.8), ("bbr", 1.3)]:
         ratio = found[(algorithm, 1)] / ifip21.single_flow_pkts(algorithm)
         assert 1.0 <= ratio <= factor, (algorithm, ratio)
@@ -88,7 +88,7 @@ def test_full_tables_buffers(shared):
     for n in (1, 2, 4, 8, 16, 32, 64):
         ratio = found[("reno", n)] / ifip21.sqrt_rule_pkts(n)
         assert 1.0 <= ratio <= 2.0, (n, ratio)
-    # Nobody needs more than Reno, and all come together at many flows.
+    # No algorithm needs more than Reno, and all converge for many flows.
     for (algorithm, n), pkts in found.items():
         assert pkts <= found[("reno", n)] + 1e-9, (algorithm, n)
     assert max(found[(a, 64)] for a in ifip21.LABEL) < 30
@@ -113,13 +113,13 @@ def test_full_tables_losses(shared):
         assert 0.85 <= ratio <= 1.15, (n, ratio)
     # "an overestimate for larger numbers of flows"
     assert found[("reno", 128)] < 0.6 * ifip21.allowed_flows(128)
-    # BBR loses nearly everywhere at once.
+    # With BBR, nearly all flows lose at once.
     assert found[("bbr", 16)] > 14
 
 
 def test_full_tables_fairness(shared):
-    """Delta is about 4 (BBR: 10) in their table, too, but it grows with the buffer where it is
-    loss that limits a flow; fair over smallest falls with the buffer, to 0.7-1.0 and not to 0.5."""
+    """Their table also has a Delta of about 4 (BBR: 10), but it grows with the buffer if losses
+    limit a flow; fair over smallest falls with the buffer, to 0.7-1.0 and not to 0.5."""
     found = ifip21.said_of_fairness(ifip21.fairness(shared / "calculated_deltas.csv"))
     assert len(found) == 4 * 4
     agrees = {what: ok for what, _, _, ok in found}

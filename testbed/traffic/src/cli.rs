@@ -11,7 +11,7 @@ use daemon_kit::cli::with_examples;
 use crate::examples::EXAMPLES;
 use crate::spec::{Listener, Transport};
 
-/// The command line with its examples, also for manual pages and completions.
+/// Returns the command line with its examples, also for manual pages and completions.
 pub fn command() -> clap::Command {
     with_examples(Cli::command(), EXAMPLES)
 }
@@ -28,10 +28,10 @@ pub struct Cli {
 /// A command of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run listeners and senders of a spec in this process (their sockets may
-    /// be in different network namespaces).
+    /// Run a spec's listeners and senders in this process (their sockets may be in different
+    /// network namespaces).
     Run(RunArgs),
-    /// Run only the senders of a spec.
+    /// Run only a spec's senders.
     Send(RunArgs),
     /// Receive, count and discard.
     Serve(ServeArgs),
@@ -43,29 +43,29 @@ pub enum Command {
     },
 }
 
-/// Of `run` and `send`.
+/// Arguments of `run` and `send`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// File with the spec to run (JSON).
     #[arg(long)]
     pub spec: PathBuf,
-    /// File for what was run (JSON); written on SIGINT and SIGTERM too.
+    /// Output file for the truth (JSON), also written on SIGINT and SIGTERM.
     #[arg(long)]
     pub truth: PathBuf,
 }
 
-/// Of `serve`.
+/// Arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// ADDRESS:PORT[,quic|udp][,control=NAME][,rcvbuf=BYTES][,netns=NAME]; may be repeated.
     #[arg(long = "listen", required = true, value_name = "LISTENER", value_parser = listener)]
     pub listen: Vec<Listener>,
-    /// File for the bytes received (JSON).
+    /// Output file for the bytes received (JSON).
     #[arg(long)]
     pub truth: Option<PathBuf>,
 }
 
-/// A listener, as it is written on the command line.
+/// Parses a listener from the command line.
 fn listener(text: &str) -> anyhow::Result<Listener> {
     let mut parts = text.split(',');
     let address: SocketAddr = parts

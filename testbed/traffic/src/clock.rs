@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The clocks of the truth.
+//! Clocks of the truth.
 
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-/// One moment on two clocks.
+/// A moment on two clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// `CLOCK_MONOTONIC_RAW`, the clock that tcp_probe samples carry, ns.
+    /// `CLOCK_MONOTONIC_RAW`, the clock of tcp_probe samples, ns.
     pub mono_raw_ns: u64,
     /// Unix time, ns.
     pub unix_ns: u64,
 }
 
 impl Moment {
-    /// Now. Both clocks exist on every Linux; a failure reads as 0.
+    /// Returns the current time. Both clocks exist on every Linux; a failure reads as 0.
     pub fn now() -> Self {
         Self {
             mono_raw_ns: read(ClockId::CLOCK_MONOTONIC_RAW),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Users who think, transfer, wait for its end, and think again (OI §4.2).
+//! Users who think, transfer, wait for the end, and think again (OI §4.2).
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -7,8 +7,8 @@ use rand_distr::{Distribution, Exp};
 
 use crate::spec::{ClosedLoop, Size};
 
-/// One user's transfers in turn: equal for equal seed, source and user. The start of a
-/// transfer depends on how long the earlier ones took.
+/// One user's sequence of transfers: equal for equal seed, source and user. A transfer's start time
+/// also depends on the duration of earlier ones.
 #[derive(Debug)]
 pub(crate) struct User {
     random: StdRng,
@@ -16,7 +16,7 @@ pub(crate) struct User {
     size: Size,
 }
 
-/// Think so long, then send so much.
+/// A think time, and the size of the transfer that follows it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Turn {
     pub think_s: f64,
@@ -24,10 +24,10 @@ pub(crate) struct Turn {
 }
 
 impl User {
-    /// `index` tells apart the sources of one spec. `None` when the mean is no mean (a checked
-    /// spec has none).
+    /// Makes a user; `index` is the source's in the spec. `None` if the mean is invalid (never in a
+    /// checked spec).
     pub(crate) fn new(source: &ClosedLoop, seed: u64, index: usize, user: u32) -> Option<Self> {
-        // Odd multipliers: distinct streams for distinct numbers, and none of `poisson`'s.
+        // Odd multipliers: distinct streams for distinct numbers, also distinct from `poisson`'s.
         let own = seed
             ^ (index as u64 + 1).wrapping_mul(0xD1B5_4A32_D192_ED03)
             ^ (u64::from(user) + 1).wrapping_mul(0x2545_F491_4F6C_DD1D);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts of a listener, of any transport.
+//! Counters of a listener, for any transport.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,7 +26,7 @@ impl Counters {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// As written into the truth.
+    /// Returns the counters for the truth.
     pub(crate) fn truth(&self, address: String) -> ListenerTruth {
         ListenerTruth {
             address,

@@ -6,7 +6,7 @@ use daemon_kit::cli::Example;
 pub(super) const EXAMPLES: &[Example] = &[
     Example::new(
         "tidemark-traffic run --spec traffic.json --truth truth.json",
-        "Senders and receivers; what was really sent is written at the end.",
+        "Senders and receivers; writes at the end what was really sent.",
     ),
     Example::new(
         "tidemark-traffic send --spec traffic.json --truth truth.json",
@@ -18,7 +18,7 @@ pub(super) const EXAMPLES: &[Example] = &[
     ),
     Example::new(
         "tidemark-traffic serve --listen 10.0.1.2:5001,netns=h2 --truth received.json",
-        "In another network namespace; says what came.",
+        "In another network namespace; writes the bytes received.",
     ),
     Example::new(
         "tidemark-traffic validate --spec traffic.json",

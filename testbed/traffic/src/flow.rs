@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One sending connection from its connect to its truth.
+//! One sending TCP connection, from its connect to its truth.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,14 +18,14 @@ use crate::truth::FlowTruth;
 
 /// How sending ended.
 enum End {
-    /// Every byte wanted arrived and the receiver closed.
+    /// Every wanted byte arrived and the receiver closed.
     Complete,
-    /// The run or the flow's time ended.
+    /// The time of the run or the flow ended.
     Stopped,
 }
 
-/// Runs one flow to its end and says what it was. `stop_after` is its own time
-/// to send, apart from the run's end.
+/// Runs one flow to its end and returns its truth. `stop_after` is the flow's own time to send,
+/// independent of the run's end.
 pub async fn run(flow: &Flow, stop_after: Option<Duration>, stop: Stop) -> FlowTruth {
     let mut truth = blank(flow);
     if flow.transport == Transport::Quic {
@@ -39,15 +39,15 @@ pub async fn run(flow: &Flow, stop_after: Option<Duration>, stop: Stop) -> FlowT
     truth
 }
 
-/// The truth of a flow that was not started because `max_open` of its source
-/// were open already.
+/// Returns the truth of a flow that was not started because `max_open` flows of its source were
+/// already open.
 pub fn refused(flow: &Flow, max_open: usize) -> FlowTruth {
     let mut truth = blank(flow);
     truth.error = Some(format!("not started: max_open = {max_open} were open"));
     truth
 }
 
-/// The truth of a flow that has not begun.
+/// Returns the truth of a flow that has not begun.
 pub(crate) fn blank(flow: &Flow) -> FlowTruth {
     let now = Moment::now();
     FlowTruth {
@@ -75,7 +75,7 @@ pub(crate) fn blank(flow: &Flow) -> FlowTruth {
     }
 }
 
-/// Starts the connect inside the flow's namespace.
+/// Starts the connect in the flow's namespace.
 fn connect(flow: &Flow, truth: &mut FlowTruth) -> Result<TcpStream, String> {
     truth.start = Moment::now();
     let socket = netns::within(flow.netns.as_deref(), || socket::connecting(flow))??;
@@ -121,11 +121,11 @@ async fn drive(
         Ok(End::Stopped) => {
             if state.srtt_us == 0 {
                 truth.error = Some(format!(
-                    "{} to {}: not connected when it was to stop",
+                    "{} to {}: not connected before its stop",
                     truth.source, flow.destination
                 ));
             }
-            // Queued bytes must not go on after the stop.
+            // Queued bytes must not be sent after the stop.
             let _ = socket::reset_on_close(stream);
         }
         Err(error) => {
@@ -135,7 +135,7 @@ async fn drive(
     truth.tcp = Some(state);
 }
 
-/// Sends `bytes` (or without end) and waits until the receiver has closed.
+/// Sends `bytes` (or endlessly) and waits until the receiver has closed.
 async fn send(bytes: Option<u64>, stream: &TcpStream) -> io::Result<End> {
     stream.writable().await?;
     if let Some(error) = stream.take_error()? {
@@ -177,7 +177,7 @@ async fn closed(stream: &TcpStream) -> io::Result<()> {
     }
 }
 
-/// Flows that are to last: without them the run is not what was asked for.
+/// Returns whether flows of this kind are meant to last: a run without them is invalid.
 pub fn is_persistent(kind: Kind) -> bool {
     kind != Kind::Short
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TCP and QUIC traffic whose truth is known: locally bottlenecked (LBP), remotely
-//! bottlenecked (RBP), window-limited (WL) flows, transfers that come as a Poisson process
-//! or from users who think between them, and UDP flows that react to nothing.
+//! TCP, QUIC and UDP traffic whose truth is known: locally bottlenecked (LBP), remotely
+//! bottlenecked (RBP) and window-limited (WL) flows, short transfers from a Poisson process or from
+//! users who think between transfers, and UDP flows that do not react to losses.
 //!
-//! A [`spec::Spec`] says what to run; [`run::run`] runs it on one thread and
-//! returns a [`truth::Truth`]: which flow was what, from when to when, and how
-//! many bytes were acknowledged. The order and size of the short flows depend
-//! on the seed alone.
+//! A [`spec::Spec`] describes the traffic; [`run::run`] runs it on one thread and returns a
+//! [`truth::Truth`]: each flow's class, its start and end, and how many bytes were acknowledged.
+//! The order and size of the short flows depend only on the seed.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_macros))]
 #![warn(missing_docs)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `tidemark-traffic`: run a traffic spec, or only its receiving side.
+//! `tidemark-traffic`: runs a traffic spec, or only its receiving side.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -62,7 +62,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let spec = Spec {
         version: VERSION,
         seed: 0,
-        // Until a signal: without senders a run would end at once.
+        // Until a signal: a run without senders would otherwise end at once.
         duration_s: None,
         listeners: args.listen,
         flows: Vec::new(),
@@ -78,11 +78,11 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
 
 fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result<Truth> {
     if let Some(path) = truth_path {
-        // Found out now rather than after the run.
+        // Checked before the run rather than after it.
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(parent) = parent.filter(|p| !p.is_dir()) {
             return Err(anyhow!(
-                "--truth: no directory {}; make it",
+                "--truth: no directory {}; create it",
                 parent.display()
             ));
         }

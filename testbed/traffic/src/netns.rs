@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Making sockets inside another network namespace.
+//! Creates sockets inside another network namespace.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, setns};
 /// Directory in which `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
 
-/// The file of a namespace: a name below `/run/netns`, or a path.
+/// Returns the file of a namespace, given by a name below `/run/netns` or by a path.
 pub(crate) fn path_of(name: &str) -> PathBuf {
     if name.contains('/') {
         PathBuf::from(name)
@@ -18,9 +18,8 @@ pub(crate) fn path_of(name: &str) -> PathBuf {
     }
 }
 
-/// Runs `make` with the calling thread in namespace `name` (`None`: where it
-/// is). A socket made by it stays in that namespace for good, so one thread can
-/// serve sockets of many namespaces.
+/// Runs `make` with the calling thread in namespace `name` (`None`: the current one). A socket that
+/// it creates stays in that namespace, so one thread can serve sockets of many namespaces.
 pub(crate) fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, String> {
     let Some(name) = name else {
         return Ok(make());
@@ -39,7 +38,7 @@ pub(crate) fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<
         format!("cannot enter network namespace {name}: {e}; run as root (CAP_SYS_ADMIN)")
     })?;
     let made = make();
-    // The way back failed: the thread must not go on.
+    // The thread is stuck in the other namespace and must not go on.
     setns(&home, CloneFlags::CLONE_NEWNET)
         .map_err(|e| format!("cannot return from network namespace {name}: {e}"))?;
     Ok(made)

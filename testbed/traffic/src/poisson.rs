@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When short flows come and how long they are.
+//! Arrival times and sizes of short flows.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -7,8 +7,7 @@ use rand_distr::{Distribution, Exp};
 
 use crate::spec::{Poisson, Size};
 
-/// The arrivals of one Poisson source: the same for the same seed and index,
-/// whatever the timing of the run.
+/// Arrivals of one Poisson source: equal for equal seed and index, independent of the run's timing.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
     random: StdRng,
@@ -18,17 +17,17 @@ pub(crate) struct Arrivals {
     stop_s: f64,
 }
 
-/// One short flow to come.
+/// A future short flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Arrival {
-    /// Since the start of the run.
+    /// Seconds since the start of the run.
     pub at_s: f64,
     pub bytes: u64,
 }
 
 impl Arrivals {
-    /// `index` tells apart the sources of one spec. `None` when the rate is no
-    /// rate (a checked spec has none).
+    /// Makes the arrivals of a source; `index` is the source's in the spec. `None` if the rate is
+    /// invalid (never in a checked spec).
     pub(crate) fn new(poisson: &Poisson, seed: u64, index: usize) -> Option<Self> {
         // Odd multiplier: distinct streams for distinct indices.
         let own = seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The receiving side: accepts, counts and discards.
+//! The receiving side: accepts connections, counts and discards their data.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ use crate::quic;
 use crate::socket;
 use crate::spec::{Listener, Transport};
 
-/// Most that one call discards.
+/// Largest number of bytes discarded by one call.
 const DISCARD_BYTES: usize = 256 * 1024;
 
 #[derive(Debug)]
@@ -27,18 +27,18 @@ enum Listening {
     Udp(UdpSocket),
 }
 
-/// A listener that is bound; [`Bound::serve`] accepts.
+/// A bound listener; [`Bound::serve`] accepts connections.
 #[derive(Debug)]
 pub(crate) struct Bound {
     listener: Listening,
-    /// To be read at the end.
+    /// Counters, read at the end.
     pub counters: Arc<Counters>,
-    /// As in the spec.
+    /// Its name in the spec.
     pub name: String,
     pub address: SocketAddr,
 }
 
-/// Binds inside the listener's namespace.
+/// Binds in the listener's namespace.
 pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
     let named = |e: String| format!("listener {}: {e}", listener.name);
     let netns = listener.netns.as_deref();
@@ -65,7 +65,7 @@ pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
         }
     };
     Ok(Bound {
-        // The port is known even if 0 was asked for.
+        // Contains the port even if 0 was requested.
         address: bound.unwrap_or(listener.address),
         listener: listening,
         counters: Arc::default(),
@@ -74,7 +74,7 @@ pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
 }
 
 impl Bound {
-    /// Accepts for ever; a connection is served until its peer ends it.
+    /// Accepts connections forever; serves each until its peer ends it.
     pub(crate) async fn serve(self) {
         let listener = match self.listener {
             Listening::Tcp(listener) => listener,
@@ -93,7 +93,7 @@ impl Bound {
                     });
                 }
                 Err(error) => {
-                    // Out of descriptors, or a connection that ended first.
+                    // Out of descriptors, or the connection ended before the accept.
                     self.counters.failed();
                     tracing::debug!(listener = %self.name, %error, "accept");
                     tokio::time::sleep(std::time::Duration::from_millis(10)).await;
@@ -103,7 +103,7 @@ impl Bound {
     }
 }
 
-/// Counts datagrams for ever.
+/// Counts datagrams forever.
 async fn count(socket: &UdpSocket, counters: &Counters) {
     let mut buffer = vec![0_u8; usize::from(u16::MAX)];
     loop {
@@ -114,10 +114,10 @@ async fn count(socket: &UdpSocket, counters: &Counters) {
     }
 }
 
-/// Reads to the end of the stream. MSG_TRUNC makes the kernel drop the bytes
-/// instead of copying them.
+/// Reads to the end of the stream. MSG_TRUNC makes the kernel drop the bytes instead of copying
+/// them.
 async fn discard(stream: &TcpStream, counters: &Counters) -> io::Result<()> {
-    // Never written to; one for all calls of this connection.
+    // Never written to; shared by all calls for this connection.
     let mut buffer = vec![0_u8; DISCARD_BYTES];
     loop {
         stream.readable().await?;
@@ -130,7 +130,7 @@ async fn discard(stream: &TcpStream, counters: &Counters) -> io::Result<()> {
                 counters.received(bytes);
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-            // A sender that stops at the end of its time resets.
+            // A sender that stops when its time ends resets the connection.
             Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
             Err(e) => return Err(e),
         }

@@ -20,10 +20,10 @@ use crate::sending::{Stop, span};
 use crate::spec::{ClosedLoop, Flow, Poisson, Spec};
 use crate::truth::{FlowTruth, MAX_FLOWS, Truth, VERSION};
 
-/// Which parts of the spec this process runs.
+/// Part of the spec that this process runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Listeners and senders.
+    /// Both listeners and senders.
     All,
     /// Only the senders; the listeners run elsewhere.
     Senders,
@@ -31,9 +31,9 @@ pub enum Part {
     Listeners,
 }
 
-/// Runs until the spec's duration, the end of all flows where every one has an
-/// end, `shutdown`, or the failure of a persistent flow. `ready` is called once
-/// all listeners are bound, before the first flow starts.
+/// Runs until the spec's duration, the end of all flows if every one has an end, `shutdown`, or the
+/// failure of a persistent flow. Calls `ready` once all listeners are bound, before the first flow
+/// starts.
 ///
 /// Must be called on a current-thread runtime: sockets are made by moving the
 /// thread between namespaces.
@@ -96,7 +96,7 @@ pub async fn run(
         std::thread::spawn(move || datagrams::run(sources, origin, &stop, &truths));
     }
     drop(out);
-    // Kept by a receiver so that it does not end for want of senders.
+    // Kept in a process without senders, whose channel would otherwise close.
     let mut listening = (!sends).then(|| truths.clone());
     drop(truths);
 
@@ -132,7 +132,7 @@ pub async fn run(
                     }
                     kept.add(flow);
                 }
-                // Every sender has ended and said so.
+                // Every sender has ended and reported its truth.
                 None => break,
             },
         }
@@ -156,7 +156,7 @@ pub async fn run(
     })
 }
 
-/// The truth of flows that ended, bounded in number.
+/// Truths of ended flows, bounded in number.
 #[derive(Default)]
 struct FlowLog {
     flows: Vec<FlowTruth>,
@@ -175,7 +175,7 @@ impl FlowLog {
     }
 }
 
-/// The run, as every sender needs it.
+/// State of the run that every sender needs.
 #[derive(Clone)]
 struct Sending {
     origin: Instant,
@@ -188,7 +188,7 @@ impl Sending {
         self.origin + span(seconds)
     }
 
-    /// False where the run ends before.
+    /// Waits until a time. Returns false if the run ends first.
     async fn until(&mut self, at: Instant) -> bool {
         tokio::select! {
             biased;

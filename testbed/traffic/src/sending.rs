@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shared by the senders of every transport.
+//! Common parts of the senders of every transport.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// Written over and over.
+/// Payload, sent repeatedly.
 pub(crate) static PAYLOAD: [u8; 64 * 1024] = [0x54; 64 * 1024];
 
-/// After the end of the data: how long the receiver may take to close.
+/// How long the receiver may take to close after the end of the data.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Later than the end of any run: sums with it are times still.
+/// Later than the end of any run; sums with it are still valid times.
 const FAR_S: f64 = 1e9;
 
-/// Seconds of a spec or of a draw as a time, whatever they are.
+/// Converts the seconds of a spec or of a draw, bounded to a valid duration.
 pub(crate) fn span(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, FAR_S))
 }

@@ -13,11 +13,11 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::spec::{Flow, Listener};
 
-/// Data waiting in the socket beyond what TCP may send now; small, so that a
-/// flow that stops does so at once and memory stays bounded.
+/// Unsent data in the socket beyond what TCP may send now; small, so that a flow can stop at once
+/// and memory stays bounded.
 const NOT_SENT_LOWAT_BYTES: u32 = 128 * 1024;
 
-/// Of an option or call that failed.
+/// Formats the failure of an option or call.
 fn failed<E: Display>(what: impl Display) -> impl FnOnce(E) -> String {
     move |error| format!("{what}: {error}")
 }
@@ -27,7 +27,7 @@ fn tcp_socket(address: SocketAddr) -> Result<Socket, String> {
     Socket::new(Domain::for_address(address), kind, Some(Protocol::TCP)).map_err(failed("socket"))
 }
 
-/// A non-blocking socket whose connect has been started.
+/// Returns a non-blocking socket whose connect has been started.
 pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
     let destination = flow.destination;
     let socket = tcp_socket(destination)?;
@@ -51,7 +51,7 @@ pub(crate) fn connecting(flow: &Flow) -> Result<Socket, String> {
     }
 }
 
-/// A UDP socket that does not block, bound and connected where addresses are given.
+/// Returns a non-blocking UDP socket, bound and connected if addresses are given.
 pub(crate) fn datagrams(
     bound: Option<SocketAddr>,
     connected: Option<SocketAddr>,
@@ -79,9 +79,9 @@ fn set_congestion_control(socket: &Socket, name: Option<&str>) -> Result<(), Str
     })
 }
 
-/// A listening socket. `receive_buffer_bytes` is inherited by what it accepts:
-/// a small one keeps the advertised window small (the kernel doubles the value
-/// for its own overhead and advertises about the half of the result).
+/// Returns a listening socket. Accepted connections inherit `receive_buffer_bytes`: a small one
+/// keeps the advertised window small (the kernel doubles the value for its own overhead and
+/// advertises about half of the result).
 pub(crate) fn listening(listener: &Listener) -> Result<Socket, String> {
     let address = listener.address;
     let socket = tcp_socket(address)?;
@@ -90,7 +90,7 @@ pub(crate) fn listening(listener: &Listener) -> Result<Socket, String> {
         .set_reuse_address(true)
         .map_err(failed("SO_REUSEADDR"))?;
     if let Some(bytes) = listener.receive_buffer_bytes {
-        // Before listen: the window scale is settled in the handshake.
+        // Before listen: the window scale is negotiated in the handshake.
         (socket.set_recv_buffer_size(bytes as usize))
             .map_err(failed(format_args!("SO_RCVBUF {bytes}")))?;
     }
@@ -99,7 +99,7 @@ pub(crate) fn listening(listener: &Listener) -> Result<Socket, String> {
     Ok(socket)
 }
 
-/// The kernel's list, space separated.
+/// Returns the kernel's list, separated by spaces.
 pub fn available_congestion_controls() -> String {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .map(|list| list.trim().to_owned())
@@ -111,30 +111,30 @@ pub fn reset_on_close(socket: &impl AsFd) -> io::Result<()> {
     socket2::SockRef::from(socket).set_linger(Some(Duration::ZERO))
 }
 
-/// The sender's state as the kernel tells it (TCP_INFO).
+/// The sender's state as reported by the kernel (TCP_INFO).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpState {
-    /// Payload acknowledged.
+    /// Payload bytes acknowledged.
     pub bytes_acked: u64,
-    /// Payload sent, every time.
+    /// Payload bytes sent, including retransmissions.
     pub bytes_sent: u64,
-    /// Payload sent again.
+    /// Payload bytes retransmitted.
     pub bytes_retransmitted: u64,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmitted_segments: u32,
-    /// Segments with payload sent, every time.
+    /// Segments with payload sent, including retransmissions.
     pub data_segments_out: u32,
     /// Largest payload of a segment.
     pub mss_bytes: u32,
     /// Congestion window.
     pub cwnd_segments: u32,
-    /// Window at which slow start ends.
+    /// Slow-start threshold.
     pub ssthresh_segments: u32,
-    /// Window advertised by the receiver.
+    /// Receive window advertised by the receiver.
     pub snd_wnd_bytes: u32,
     /// Smoothed round-trip time.
     pub srtt_us: u32,
-    /// 0 when no round trip was measured.
+    /// Minimum round-trip time; 0 if none was measured.
     pub min_rtt_us: u32,
     /// Time limited by the receiver's window, µs.
     pub rwnd_limited_us: u64,
@@ -142,7 +142,7 @@ pub struct TcpState {
     pub busy_us: u64,
 }
 
-/// Reads TCP_INFO. Fields that an older kernel does not have read 0.
+/// Reads TCP_INFO. Fields that an older kernel lacks are 0.
 pub fn tcp_state(socket: &impl AsRawFd) -> io::Result<TcpState> {
     let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -173,7 +173,7 @@ pub fn tcp_state(socket: &impl AsRawFd) -> io::Result<TcpState> {
         ssthresh_segments: info.tcpi_snd_ssthresh,
         snd_wnd_bytes: info.tcpi_snd_wnd,
         srtt_us: info.tcpi_rtt,
-        // The kernel's "none yet" is the largest value.
+        // The kernel's value for "none yet" is the largest.
         min_rtt_us: if info.tcpi_min_rtt == u32::MAX {
             0
         } else {

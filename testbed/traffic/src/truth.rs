@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Record of the traffic that was really sent: the yardstick of every estimate.
+//! Record of the traffic that was really sent: the reference for every estimate.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,45 +15,45 @@ use crate::quic::QuicState;
 use crate::socket::TcpState;
 use crate::spec::Kind;
 
-/// Version of this file's layout.
+/// Version of the file's format.
 pub const VERSION: u32 = 1;
 
 /// Everything that ran.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Truth {
-    /// Layout of the file, [`VERSION`].
+    /// Version of the file's format, [`VERSION`].
     pub version: u32,
-    /// Of all that was random.
+    /// Seed of everything random.
     pub seed: u64,
-    /// Begin of the run.
+    /// Start of the run.
     pub started: Moment,
     /// End of the run.
     pub stopped: Moment,
-    /// Ended before its time by a signal or an error.
+    /// Whether a signal or an error ended the run early.
     pub interrupted: bool,
-    /// In order of start.
+    /// Flows, ordered by start.
     pub flows: Vec<FlowTruth>,
-    /// Ended flows left out because more than [`MAX_FLOWS`] ran; their bytes are
-    /// in `omitted_bytes_acked`.
+    /// Number of ended flows left out because more than [`MAX_FLOWS`] ran; their bytes are in
+    /// `omitted_bytes_acked`.
     pub omitted_flows: u64,
-    /// Payload acknowledged of the flows left out.
+    /// Acknowledged payload of the omitted flows.
     pub omitted_bytes_acked: u64,
-    /// Bytes received, by listener name.
+    /// Bytes received, by name of the listener.
     pub listeners: BTreeMap<String, ListenerTruth>,
 }
 
-/// Flows kept one by one; beyond it only their number and bytes, so that a run
-/// of days stays within memory.
+/// Largest number of flows recorded individually; of others only number and bytes, so that a run of
+/// days stays within memory.
 pub const MAX_FLOWS: usize = 500_000;
 
-/// One flow.
+/// A flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowTruth {
-    /// As in the spec; those of processes and users are numbered.
+    /// Name in the spec, with a number for flows of processes and users.
     pub name: String,
     /// Its intended class.
     pub kind: Kind,
-    /// As read back from the socket.
+    /// Congestion control, as read back from the socket.
     pub congestion_control: String,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
@@ -67,34 +67,34 @@ pub struct FlowTruth {
     pub start: Moment,
     /// Last byte acknowledged, or the end of the run.
     pub stop: Moment,
-    /// As told by the spec, for comparison with what was measured.
+    /// Base RTT from the spec, for comparison with measurements.
     pub base_rtt_ms: Option<f64>,
-    /// Bytes the flow had to carry; absent for flows without an end.
+    /// Bytes the flow had to carry; absent if it had no end.
     pub bytes_wanted: Option<u64>,
-    /// Every byte wanted was acknowledged by the receiver's close.
+    /// Whether every wanted byte was acknowledged by the receiver's close.
     pub complete: bool,
-    /// Why it failed, where it did.
+    /// Why the flow failed, if it did.
     pub error: Option<String>,
-    /// TCP_INFO at the end, of TCP.
+    /// Final TCP_INFO, for TCP flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpState>,
-    /// Its like, of QUIC; absent where it was never connected.
+    /// Final QUIC state, for QUIC flows; absent if never connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quic: Option<QuicState>,
-    /// Packets sent, of datagrams.
+    /// Packet counts, for UDP flows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<DatagramState>,
 }
 
 impl FlowTruth {
-    /// Payload that arrived, as far as that is known.
+    /// Returns the payload that arrived, as far as known.
     pub fn bytes_acked(&self) -> u64 {
         let quic = self.quic.and_then(|q| q.bytes_delivered);
         (self.tcp.map(|t| t.bytes_acked)).or(quic).unwrap_or(0)
     }
 }
 
-/// One listener.
+/// A listener.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ListenerTruth {
     /// Address and port it listened on.
@@ -108,7 +108,7 @@ pub struct ListenerTruth {
 }
 
 impl Truth {
-    /// Writes the file whole or not at all.
+    /// Writes the file atomically.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut partial = path.as_os_str().to_owned();
         partial.push(".part");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages of agents.
+//! Fuzzes messages from agents.
 #![no_main]
 
 use prost::Message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cards of the predecessor's programs.
+//! Fuzzes cards of the predecessor's programs.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

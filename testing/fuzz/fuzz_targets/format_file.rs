@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A tracepoint's format file, and reading a record by what it says.
+//! Fuzzes a tracepoint's format file, and reading records in that format.
 #![no_main]
 
 use tcp_probe::format::Format;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames, whole and damaged, through Tidemark's program.
+//! Fuzzes frames, whole and damaged, through Tidemark's program.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tidemark_fuzz::frame(data));

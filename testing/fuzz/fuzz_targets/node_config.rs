@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The collector's configuration.
+//! Fuzzes the collector's configuration.
 #![no_main]
 
 use std::path::Path;

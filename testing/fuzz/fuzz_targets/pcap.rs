@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capture files: pcap and pcapng.
+//! Fuzzes capture files: pcap and pcapng.
 #![no_main]
 
 use tidemark_pcap::Datagrams;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records of a perf ring, with the layout of a real kernel.
+//! Fuzzes records of a perf ring, with the layout of a real kernel.
 #![no_main]
 
 use std::sync::OnceLock;

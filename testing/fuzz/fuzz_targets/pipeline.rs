@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datagrams and samples of any kind through the pipeline: nothing panics, and
-//! every report is accounted for, and it does not matter whether datagrams are
-//! pushed together or their reports one by one.
+//! Fuzzes the pipeline with datagrams and samples of any kind: nothing panics, every report is
+//! accounted for, and pushing datagrams together equals pushing their reports one by one.
 #![no_main]
 
 use int_report::FlowKey;
@@ -9,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use tcp_probe::{Event, Sample};
 use tidemark_pipeline::{Config, Datagram, Pipeline, VecSink};
 
-/// Operation (1 byte), length (1 byte), contents.
+/// Parses the input: operation (1 byte), length (1 byte), content.
 fn operations(mut data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     std::iter::from_fn(move || {
         let (&[op, length], rest) = data.split_first_chunk::<2>()?;
@@ -31,7 +30,7 @@ fn pipeline() -> Pipeline<VecSink> {
 
 const EXPORTER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
-/// Several datagrams at once to one pipeline, report by report to the other.
+/// Pushes several datagrams at once to one pipeline, and report by report to the other.
 fn push(
     (many, single): (&mut Pipeline<VecSink>, &mut Pipeline<VecSink>),
     batch: &mut Vec<(u64, &[u8])>,

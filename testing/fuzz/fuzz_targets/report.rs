@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Telemetry reports of every version, and their inner packets. What decodes
-//! and can be encoded decodes to the same again, and the quick way to read the most
-//! frequent one agrees with the decoder.
+//! Fuzzes telemetry reports of every version, and their inner packets. Reports that decode and can
+//! be encoded decode to equal reports again, and the fast path for the most frequent report agrees
+//! with the decoder.
 #![no_main]
 
 use int_report::encode::encode;

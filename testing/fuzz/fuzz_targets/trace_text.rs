@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lines of trace_pipe.
+//! Fuzzes lines of trace_pipe.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

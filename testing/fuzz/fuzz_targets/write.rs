@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime writes, as encoded and damaged.
+//! Fuzzes P4Runtime writes, as encoded and damaged.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| tidemark_fuzz::write(data));

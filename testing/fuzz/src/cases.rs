@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs that are sound, and what is written to them.
+//! Valid programs, and the writes for them.
 
-/// A program, its P4Info, and what to write to it.
+/// A program, its P4Info, and the writes for it.
 pub(crate) struct Case {
     pub(crate) json: Vec<u8>,
     pub(crate) info: &'static str,
     pub(crate) writes: &'static str,
 }
 
-/// One with every kind of entity, and Tidemark's.
+/// A program with every kind of entity, and Tidemark's.
 pub(crate) fn cases() -> [Case; 2] {
     [
         Case {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An input, read as choices.
+//! Reads an input as a sequence of choices.
 
-/// The rest of an input. After its end every choice is the first one.
+/// The rest of an input. After its end, every choice is the first one.
 pub(crate) struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
@@ -13,7 +13,7 @@ impl<'a> Choices<'a> {
         self.0.is_empty()
     }
 
-    /// A number of so many bytes.
+    /// Reads a number of this many bytes.
     fn number(&mut self, bytes: usize) -> u64 {
         let (now, later) = self.0.split_at(bytes.min(self.0.len()));
         self.0 = later;
@@ -28,7 +28,7 @@ impl<'a> Choices<'a> {
         self.number(8)
     }
 
-    /// One of `0..n`; 0 where there is none.
+    /// Chooses one of `0..n`; 0 if `n` is 0.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         let bytes = match n {
             0 | 1 => 0,
@@ -39,7 +39,7 @@ impl<'a> Choices<'a> {
         self.number(bytes) as usize % n.max(1)
     }
 
-    /// Changes, adds, takes or cuts off some bytes.
+    /// Changes, inserts, removes or cuts off some bytes.
     pub(crate) fn damage(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..self.below(5) {
             let at = self.below(bytes.len());

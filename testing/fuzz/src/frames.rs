@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames into a switch.
+//! Fuzzed frames for a switch.
 
 use crate::choices::Choices;
 use crate::common;
 use traffic_manager::{Switch, Wire};
 
-/// Frames of one input.
+/// Largest number of frames per input.
 const MOST_FRAMES: usize = 64;
 /// IPv6, a VLAN tag, ARP.
 const ETHER_TYPES: [[u8; 2]; 3] = [[0x86, 0xdd], [0x81, 0], [8, 6]];
@@ -17,7 +17,7 @@ impl Wire for Nowhere {
     fn transmit(&mut self, _: u32, _: Vec<u8>, _: u64) {}
 }
 
-/// One frame, and whatever time brings until then.
+/// Feeds one frame, and runs everything due until then.
 pub(crate) fn feed(c: &mut Choices<'_>, s: &mut Switch, time_ns: &mut u64) {
     let sequence = c.u64() as u32;
     let mut f = common::tcp(1, 2, sequence, 54 + c.below(200));
@@ -30,7 +30,7 @@ pub(crate) fn feed(c: &mut Choices<'_>, s: &mut Switch, time_ns: &mut u64) {
     s.run_until(*time_ns, &mut Nowhere);
 }
 
-/// Frames into a switch that forwards, reports and has a limit on its queue.
+/// Feeds frames to a switch that forwards, reports and has a limit on its queue.
 pub fn frame(data: &[u8]) {
     let mut c = Choices::new(data);
     let mut s = common::tidemark();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hostile input of the switch: programs, frames and P4Runtime writes. Nothing may
-//! panic, hang or grow.
+//! Hostile input for the switch: programs, frames and P4Runtime writes. Nothing may panic, hang or
+//! grow.
 //!
-//! An input of the fuzzer is no program and no write: it is read as choices, of which
-//! value of a real one to replace, and by what. So an input comes past the parser of
-//! JSON, and the coverage of the code behind it guides the next choices. Each input starts
-//! with a switch that has seen nothing: it repeats what it found.
+//! A fuzzer's input is neither a program nor a write: it is read as choices of which value of a
+//! real one to replace, and by what. So inputs get past the JSON parser, and the coverage of the
+//! code behind it guides further choices. Each input starts with a fresh switch, so that its
+//! findings are reproducible.
 
 #![cfg(feature = "switch")]
 #![forbid(unsafe_code)]

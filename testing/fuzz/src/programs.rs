@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs whose values are exchanged and replaced.
+//! Programs with swapped and replaced values.
 
 use crate::cases::cases;
 use crate::choices::Choices;
@@ -13,12 +13,12 @@ use std::sync::OnceLock;
 use tidemark_switch::p4runtime::{insert, set_default, set_group, set_member};
 use traffic_manager::Switch;
 
-/// Values exchanged in one program.
+/// Largest number of values changed in one program.
 const MOST_CHANGES: usize = 4;
-/// Frames through one that loads.
+/// Number of frames sent through a program that loads.
 const FRAMES: usize = 20;
 
-/// A sound program, and how many values are in it.
+/// A valid program, and the number of values in it.
 struct Root {
     value: Value,
     values: usize,
@@ -44,7 +44,7 @@ fn count(v: &Value) -> usize {
     }
 }
 
-/// Number `n` of the values inside `v`, in order.
+/// Returns value number `n` inside `v`, in order.
 fn nth<'v>(v: &'v mut Value, n: &mut usize) -> Option<&'v mut Value> {
     if *n == 0 {
         return Some(v);
@@ -76,8 +76,7 @@ fn change(c: &mut Choices<'_>, root: &mut Value, values: usize) {
     };
 }
 
-/// Members, a group and an entry, as far as the program still has a place for
-/// them.
+/// Adds members, a group and an entry, if the program still has places for them.
 fn populate(s: &mut Switch) {
     let Some(l) = s.loaded_mut() else { return };
     let e = &mut l.engine;
@@ -101,7 +100,7 @@ fn populate(s: &mut Switch) {
     let _ = set_default(e, "Switch.sources", Some(&learn));
 }
 
-/// A program that is not sound: refused, or loaded and sent frames.
+/// Tries a damaged program: it is refused, or it loads and gets frames.
 pub fn program(data: &[u8]) {
     let mut c = Choices::new(data);
     let roots = roots();

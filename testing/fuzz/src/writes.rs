@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime writes to the server and what is behind it.
+//! Fuzzed P4Runtime writes to the server and the switch behind it.
 
 use crate::cases::{Case, cases};
 use crate::choices::Choices;
@@ -13,10 +13,10 @@ use tidemark_switch::p4runtime::EmbeddedTarget;
 use tokio::runtime::Runtime;
 use traffic_manager::Switch;
 
-/// Damaged writes of one input.
+/// Largest number of damaged writes per input.
 const MOST_WRITES: usize = 8;
 
-/// A program to load, and what is written to it.
+/// A program to load, and the writes for it.
 struct Prepared {
     config: ForwardingPipelineConfig,
     whole: WriteRequest,
@@ -64,13 +64,13 @@ fn serve() -> Served {
     }
 }
 
-/// Sound entries, then damaged ones: answered with success or an error.
+/// Writes valid entries, then damaged ones: each is answered with success or an error.
 pub fn write(data: &[u8]) {
     SERVED.with(|s| {
         let mut c = Choices::new(data);
         let p = &s.prepared[c.below(s.prepared.len())];
         s.runtime.block_on(async {
-            // Loading forgets what the input before wrote.
+            // Loading forgets the previous input's writes.
             s.server.load(p.config.clone()).await.unwrap();
             s.server.write(&p.whole.updates).await.unwrap();
             for _ in 0..MOST_WRITES {

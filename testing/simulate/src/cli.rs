@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `make simulate`: runs seeds and says which break an invariant.
+//! `make simulate`: runs seeds and reports those that break an invariant.
 
 use crate::checks::{Tally, Violation};
 use crate::plan::Plan;
@@ -12,25 +12,25 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Runs simulated seeds.
+/// Run simulated seeds.
 #[derive(Parser)]
 struct Args {
-    /// How many seeds.
+    /// Number of seeds.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
-    /// The first of them.
+    /// First seed.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs at the same time.
+    /// Number of parallel runs.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Ends after so many findings.
+    /// Stop after this many findings.
     #[arg(long, default_value_t = 5)]
     findings: usize,
-    /// Leaves findings as they are.
+    /// Do not shrink findings.
     #[arg(long)]
     no_shrink: bool,
-    /// Says what each seed does.
+    /// Print the result of each seed.
     #[arg(long)]
     verbose: bool,
 }
@@ -85,7 +85,7 @@ fn tell(plan: &Plan) {
     }
 }
 
-/// Runs what the command line says.
+/// Runs the program with its command line.
 ///
 /// # Errors
 /// A part of the simulation that cannot start.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The collector: the real pipeline and hub, one start of it.
+//! One start of the collector, with the real pipeline and hub.
 
 use crate::digest::Digest;
 use crate::frame::{BOTTLENECK, EXPORTER, NODE};
@@ -17,28 +17,27 @@ use tidemark_pipeline::{
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
 
-/// Flows that it remembers; more than any run has.
+/// Capacity of the flow table: more flows than any run has.
 pub(crate) const MAX_FLOWS: usize = 64;
 /// Length of an interval record, ms.
 pub(crate) const INTERVAL_MS: u32 = 20;
 
-/// Rows and counts that the sink has seen of one start.
+/// Rows and counts that the sink has received since a start.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) postcards: u64,
     pub(crate) postcards_dropped: u64,
-    /// Rows since the store looked last.
+    /// Rows since the store's last look.
     pub(crate) rows: Vec<PostcardRow>,
-    /// Rows by stream, number and time: none comes twice.
+    /// Rows by stream, number and time, to find duplicates.
     known: HashSet<(u8, u32, u64)>,
     pub(crate) doubled: Option<PostcardRow>,
-    /// `order` that has to come next.
+    /// `order` of the next row.
     next_order: u64,
     pub(crate) out_of_order: bool,
     /// Packets that the rows stand for.
     pub(crate) stand_for: u64,
-    /// Sums over the interval records, of the ports as well that only a changed
-    /// datagram names.
+    /// Sums over the interval records, including those of ports that only a changed datagram names.
     pub(crate) arrivals: u64,
     pub(crate) drops: u64,
     pub(crate) packets: u64,
@@ -46,15 +45,15 @@ pub(crate) struct Seen {
     /// Sum of `lost_before` over the rows.
     pub(crate) lost_before: i64,
     pub(crate) malformed: u64,
-    /// Times that the clock of the node began again.
+    /// Number of restarts of the node's clock.
     pub(crate) clock_restarts: u64,
     pub(crate) datagrams: u64,
 }
 
-/// Takes what the pipeline gives.
+/// The pipeline's sink.
 pub(crate) struct SimSink {
     hub: Arc<Hub>,
-    /// None once they have ended.
+    /// `None` once they have ended.
     pub(crate) stores: Option<Stores>,
     pub(crate) seen: Seen,
     pub(crate) digest: Digest,
@@ -109,7 +108,7 @@ impl Sink for SimSink {
 
     fn update(&mut self, update: Update) {
         for i in &update.link_intervals {
-            // Each drop is reported; others count for as many as their reports stand for.
+            // Every drop is reported; other reports stand for several packets.
             let each = 1u64 << i.sampling_shift;
             let others = u64::from(i.arrivals) - u64::from(i.drops);
             self.seen.arrivals += others * each + u64::from(i.drops);
@@ -127,20 +126,20 @@ impl Sink for SimSink {
     }
 }
 
-/// One start of the collector.
+/// A start of the collector.
 pub(crate) struct Collector {
     pub(crate) pipeline: Pipeline<SimSink>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) instance: u64,
-    /// A subscriber that hardly reads.
+    /// A subscriber that rarely reads.
     pub(crate) slow: Subscriber,
     reception: Option<ReceptionClock>,
 }
 
-/// Configuration of every start.
+/// Returns the configuration of every start.
 ///
 /// # Errors
-/// A port that the configuration does not take.
+/// The configuration rejects a port.
 pub(crate) fn config(rate_bps: u64) -> Result<Config> {
     let node = serde_json::from_value(serde_json::json!({
         "name": "simulated",
@@ -161,7 +160,7 @@ pub(crate) fn config(rate_bps: u64) -> Result<Config> {
 
 impl Collector {
     /// # Errors
-    /// A configuration that the pipeline does not take.
+    /// The pipeline rejects the configuration.
     pub(crate) fn start(instance: u64, config: Config, stores: Stores) -> Result<Self> {
         let hub = Arc::new(Hub::new(MAX_FLOWS));
         let sink = SimSink {
@@ -180,7 +179,7 @@ impl Collector {
         })
     }
 
-    /// Its answer to a new subscriber.
+    /// Returns the answer to a new subscriber.
     pub(crate) fn info(&self) -> CollectorInfo {
         let config = self.pipeline.config();
         CollectorInfo {
@@ -192,7 +191,7 @@ impl Collector {
         }
     }
 
-    /// Takes a batch of its socket.
+    /// Processes a batch from the socket.
     pub(crate) fn receive(&mut self, batch: &Batch, clock_minus_unix_ns: i64, now_ns: u64) {
         let unset = ReceptionClock::new(clock_minus_unix_ns);
         let clock = self.reception.get_or_insert(unset);
@@ -206,7 +205,7 @@ impl Collector {
             });
     }
 
-    /// Rows and counts that its sink has seen.
+    /// Returns the rows and counts that its sink has received.
     pub(crate) fn seen(&self) -> &Seen {
         &self.pipeline.sink().seen
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The controller's driver over the simulated network: requests go out as
-//! messages, and their futures wait until the answer has come.
+//! The controller's driver over the simulated network: requests are sent as messages, and their
+//! futures wait until the answer arrives.
 
 use crate::frame::BOTTLENECK;
 use async_trait::async_trait;
@@ -17,13 +17,13 @@ use tidemark_southbound::{
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     Health,
-    /// With an initial limit, for a switch that has none.
+    /// Provision, with an initial limit for a switch that has none.
     Provision(Option<Limit>),
     Read,
     Write(Limit),
 }
 
-/// The switch's answer. `Lost`: none in time.
+/// The switch's answer. `Lost`: none arrived in time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     Lost,
@@ -34,19 +34,19 @@ pub(crate) enum Answer {
     Refused(String),
 }
 
-/// Requests under way.
+/// Requests in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Channel {
     next: u64,
     pub(crate) outbox: Vec<(u64, Request)>,
     pub(crate) answers: BTreeMap<u64, Answer>,
-    /// Calls of `set_limit` that have ended, by whether they succeeded.
+    /// Finished calls of `set_limit`: successful, and failed.
     pub(crate) set: u64,
     pub(crate) failed: u64,
-    /// Initial limits whose outcome is known: until then their intent is open.
+    /// Initial limits with a known outcome: until then their intent is open.
     pub(crate) initial_ended: u64,
     initial_open: bool,
-    /// The program was sent to the switch, and no provisioning has succeeded since: the
+    /// Whether the program was sent to the switch without a successful provisioning since: the
     /// driver, which sends it, knows that without an answer.
     pub(crate) push_untold: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Channel {
 /// A [`Channel`] that driver and simulation share.
 pub(crate) type Shared = Arc<Mutex<Channel>>;
 
-/// The driver.
+/// The driver, which sends requests through the channel.
 pub(crate) struct Driver {
     pub(crate) channel: Shared,
     pub(crate) start_limit: Limit,
@@ -149,7 +149,7 @@ impl SwitchReader for Driver {
 
 #[async_trait]
 impl Southbound for Driver {
-    /// Looks before it writes, as the real drivers do.
+    /// Reads before it writes, like the real drivers.
     async fn provision(
         &self,
         _plan: &Provision,
@@ -157,7 +157,7 @@ impl Southbound for Driver {
     ) -> Result<Provisioned, Error> {
         let none = match self.ask(Request::Read).await {
             Answer::Limit(held) => held == Limit::Unlimited,
-            // It has no program.
+            // The switch has no program.
             Answer::Refused(_) => true,
             other => return Err(failure("reading", other)),
         };

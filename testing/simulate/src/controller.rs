@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The controller: the real core with its own clock, one start of it. Its tasks
-//! are futures that the simulation polls.
+//! One start of the controller: the real core with its own clock. Its tasks are futures that the
+//! simulation polls.
 
 use crate::control_link::{Driver, Shared};
 use crate::frame::{BOTTLENECK, NODE};
@@ -20,7 +20,7 @@ use tidemark_controller::core::{Core, Event, switches, tick};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Goal, Targets};
 
-/// Directory of its state and log.
+/// Directory of the controller's state and log.
 pub(crate) const DIR: &str = "/controller";
 pub(crate) const LINK: LinkId = LinkId {
     node_id: NODE,
@@ -51,7 +51,7 @@ pub(crate) const AUDIT_LOG: &str = "audit.jsonl";
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// One start of the controller.
+/// A start of the controller.
 pub(crate) struct Controller {
     pub(crate) core: Arc<Core>,
     pub(crate) channel: Shared,
@@ -61,7 +61,7 @@ pub(crate) struct Controller {
     operator: Option<Task>,
 }
 
-/// The rails of all runs: those of the defaults, with shorter times.
+/// Returns the guard rails of all runs: the defaults with shorter times.
 pub(crate) fn settings(plan: &Plan) -> Settings {
     Settings {
         mode: Mode::Auto,
@@ -78,7 +78,7 @@ pub(crate) fn settings(plan: &Plan) -> Settings {
     }
 }
 
-/// Targets of auto mode.
+/// Returns the targets of auto mode.
 pub(crate) fn targets(plan: &Plan) -> Targets {
     let (loss_rate, delay_ms, first) = match plan.bound {
         Bound::DelayMs(ms) => (None, Some(ms), Goal::Delay),
@@ -95,7 +95,7 @@ pub(crate) fn targets(plan: &Plan) -> Targets {
 
 impl Controller {
     /// # Errors
-    /// State or log of a former start that cannot be read.
+    /// A former start's state or log cannot be read.
     pub(crate) fn start(plan: &Plan, disk: SharedDisk, clock: &HostClock) -> Result<Self> {
         let config = Config {
             collectors: vec![CollectorConfig::new("simulated:1")],
@@ -138,7 +138,7 @@ impl Controller {
         switch
     }
 
-    /// A second has passed. One that is still waiting for the switch goes on.
+    /// Runs the tick of every second, unless the previous one still waits for the switch.
     pub(crate) fn tick(&mut self) {
         if self.tick.is_none() {
             tick::estimates(&self.core);
@@ -148,7 +148,7 @@ impl Controller {
         self.work();
     }
 
-    /// The limit being written, and its origin.
+    /// Returns the limit being written, and its origin.
     pub(crate) fn wants(&self) -> Option<(Origin, Limit)> {
         self.core.read(|s| {
             let write = s.links.get(&LINK)?.state().write()?;
@@ -156,7 +156,7 @@ impl Controller {
         })
     }
 
-    /// It is time to look at the switch.
+    /// Starts polling the switch.
     pub(crate) fn poll_switch(&mut self) {
         if self.poll.is_none() {
             let core = Arc::clone(&self.core);
@@ -169,22 +169,22 @@ impl Controller {
         self.work();
     }
 
-    /// An operator asks for a limit; one who waits for an answer asks for no other.
+    /// Lets an operator request a limit, unless an earlier request still waits.
     pub(crate) fn operator(&mut self, limit: Limit) {
         if self.operator.is_none() {
             let core = Arc::clone(&self.core);
             self.operator = Some(Box::pin(async move {
-                // A refusal writes nothing, which the checks see.
+                // A refusal writes nothing; the checks see that.
                 let _ = core.set_limit(LINK, limit, "by hand".into()).await;
             }));
         }
         self.work();
     }
 
-    /// Lets its tasks go on until all of them wait.
+    /// Polls the tasks until all of them wait.
     pub(crate) fn work(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
-        // One that ends may free another: the lock of a switch has two users.
+        // A task that ends may unblock another: the lock of a switch has two users.
         for _ in 0..3 {
             for task in [&mut self.tick, &mut self.poll, &mut self.operator] {
                 if let Some(t) = task

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! As much of ClickHouse as the collector's sink sees, failing in every way.
+//! A model of ClickHouse as seen by the collector's sink, failing in every way.
 //!
-//! It knows tokens again, and writes its log of tokens and the rows in two steps:
-//! killed between them it has a token without its rows. What it was sent when the
-//! connection broke may be carried out later.
+//! It recognises repeated tokens, and writes its token log and the rows in two steps: if killed
+//! between them, it has a token without rows. Requests sent when the connection broke may be
+//! carried out later.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -19,15 +19,15 @@ use tidemark_clickhouse::{Compression, Database};
 pub enum Fate {
     /// It is carried out and answered.
     Normal,
-    /// It is carried out, and the answer is lost.
+    /// Carried out, but the answer is lost.
     NoAnswer,
-    /// It is lost.
+    /// The request is lost.
     Lost,
-    /// The connection breaks; it is carried out after so many other calls.
+    /// The connection breaks; the request is carried out after this many other calls.
     Late(u32),
-    /// The server is killed between the log of tokens and the rows.
+    /// The server is killed between writing the token log and the rows.
     TokenWithoutRows,
-    /// The server is busy, and says so.
+    /// The server says that it is busy.
     Busy,
     /// Nobody listens.
     Unreachable,
@@ -58,7 +58,7 @@ impl State {
         }
     }
 
-    /// A call has come: what was late comes closer.
+    /// Counts a call, which brings late requests closer.
     fn call(&mut self) {
         for (left, _) in &mut self.late {
             *left = left.saturating_sub(1);
@@ -73,7 +73,7 @@ impl State {
 
 type Oracle = Box<dyn FnMut() -> Fate + Send>;
 
-/// A server.
+/// A model server.
 #[derive(Clone)]
 pub struct ModelDatabase {
     state: Arc<Mutex<State>>,
@@ -81,7 +81,7 @@ pub struct ModelDatabase {
 }
 
 impl ModelDatabase {
-    /// An empty one; `fate` decides over each call.
+    /// Makes an empty server; `fate` decides each call.
     pub fn new(fate: impl FnMut() -> Fate + Send + 'static) -> Self {
         Self {
             state: Arc::default(),
@@ -89,22 +89,22 @@ impl ModelDatabase {
         }
     }
 
-    /// As the sink takes it.
+    /// Returns the server in the form that the sink uses.
     pub fn shared(&self) -> Arc<dyn Database> {
         Arc::new(self.clone())
     }
 
-    /// Rows by batch.
+    /// Returns the stored rows by batch.
     pub fn stored(&self) -> BTreeMap<Batch, u64> {
         self.state.lock().stored.clone()
     }
 
-    /// Rows of all batches.
+    /// Returns the number of stored rows.
     pub fn rows(&self) -> u64 {
         self.state.lock().stored.values().sum()
     }
 
-    /// Bodies that were no block.
+    /// Returns the number of bodies that were not blocks.
     pub fn unreadable(&self) -> u64 {
         self.state.lock().unreadable
     }
@@ -126,7 +126,7 @@ fn refused(code: i32, text: &str) -> CallError {
     }
 }
 
-/// Rows of a block: its second varint, after the number of columns.
+/// Returns the number of rows of a block: its second varint, after the number of columns.
 fn block_rows(body: &[u8], compression: Compression) -> Option<u64> {
     let block = match compression {
         Compression::Zstd => zstd::decode_all(body).ok()?,
@@ -170,7 +170,7 @@ impl Database for ModelDatabase {
             return Ok("MergeTree\n".into());
         }
         if sql.starts_with("INSERT INTO") {
-            // Rollups, which replace themselves.
+            // Rollups, which are idempotent.
             return Ok(String::new());
         }
         let table = sql.split(" FROM ").nth(1).and_then(|t| t.split(' ').next());
@@ -201,7 +201,7 @@ impl Database for ModelDatabase {
             state.unreadable += 1;
             return Err(refused(117, "incorrect data"));
         };
-        // capture-table-batch, as the token is made; the capture may have a `-`.
+        // The token is capture-table-batch; the capture may contain a `-`.
         let plain = token.split("-again").next().unwrap_or(token);
         let parts = plain.rsplit_once('-').and_then(|(rest, batch)| {
             let capture = rest.strip_suffix(table)?.strip_suffix('-')?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One number for everything that happened: two runs with the same are the same.
+//! A digest of everything that happened: equal runs have equal digests.
 
-/// Mixes in values in their order.
+/// Mixes in values, in order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Digest {
     value: u64,

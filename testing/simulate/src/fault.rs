@@ -1,120 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults.
+//! Faults that a run injects.
 
 use std::fmt;
 use test_support::rng::Rng;
 
-/// Something that goes wrong for a while, or at once.
+/// A fault that lasts for a while or happens at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
-    /// When it begins, ms of the run.
+    /// Start time, ms of the run.
     pub at_ms: u64,
-    /// How long it lasts, ms.
+    /// Duration, ms.
     pub for_ms: u64,
     /// Its kind.
     pub kind: Kind,
 }
 
-/// Datagrams that nobody honest sends.
+/// Datagrams that no honest sender sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hostile {
-    /// Of nodes that the configuration does not name.
+    /// From nodes that the configuration does not name.
     UnknownNode,
-    /// Of the configured node, from another address.
+    /// From the configured node, but another address.
     WrongExporter,
-    /// Earlier ones again, from the right address.
+    /// Earlier datagrams again, from the right address.
     Replay,
-    /// Bits changed, from the right address.
+    /// With changed bits, from the right address.
     Mutated,
-    /// A time of the future, from the right address.
+    /// With a time in the future, from the right address.
     Future,
-    /// A number far ahead, from the right address.
+    /// With a sequence number far ahead, from the right address.
     Ahead,
 }
 
-/// How the switch fails when a limit is written.
+/// How a write of a limit fails at the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// It answers with an error and has done nothing.
+    /// The switch answers with an error and does nothing.
     Refuses,
-    /// It has written the limit, and answers with an error.
+    /// The switch writes the limit, but answers with an error.
     WritesAndFails,
-    /// It has written the limit, and does not answer.
+    /// The switch writes the limit, but does not answer.
     WritesSilently,
-    /// It says that all is well and has done nothing.
+    /// The switch answers with success, but does nothing.
     Ignores,
 }
 
 /// Kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Reports are lost with a probability.
+    /// Reports are lost with this probability.
     ReportLoss(f64),
-    /// Some come later by up to so much, ns.
+    /// Reports are delayed with this probability, by up to this time, ns.
     ReportReorder(f64, u64),
-    /// Some come twice.
+    /// Reports are duplicated with this probability.
     ReportDuplicate(f64),
-    /// None comes.
+    /// No reports arrive.
     ReportPartition,
     /// Nothing passes between collector and controller.
     TelemetryPartition,
     /// Nothing passes between controller and switch.
     ControlPartition,
-    /// Requests or their answers are lost with a probability, or take long.
+    /// Requests and answers are lost with this probability, or take long.
     ControlLoss(f64),
-    /// The collector is killed, and starts again at the end.
+    /// The collector is killed, and restarts when the fault ends.
     CollectorKill,
-    /// It is stopped properly, and starts again at the end.
+    /// The collector is stopped properly, and restarts when the fault ends.
     CollectorStop,
-    /// The controller is killed, and starts again at the end.
+    /// The controller is killed, and restarts when the fault ends.
     ControllerKill,
     /// The switch loses its power for a moment.
     SwitchRestart,
-    /// The Unix time of collector and controller is set, ms.
+    /// The Unix time of collector and controller is set, by ms.
     UnixStep(i64),
     /// The collector's clock stands still, then jumps.
     CollectorStall,
-    /// Somebody sends so many datagrams a second.
+    /// Somebody sends this many datagrams per second.
     Hostile(Hostile, u32),
-    /// Somebody else writes a limit, as a part of our largest one.
+    /// Somebody else writes a limit, as a fraction of our largest one.
     SecondWriter(f64),
-    /// The port is slower for a while, by this factor.
+    /// The port is slower by this factor.
     SlowPort(f64),
-    /// So many more flows come, and go at the end.
+    /// This many additional flows, until the fault ends.
     MoreFlows(usize),
     /// The store's disk is full.
     DiskFull,
-    /// The collector's machine loses its power: what was not synced is gone.
+    /// The collector's machine loses its power, and with it all data not synced.
     PowerCut,
     /// The database does not answer, or only loses its answers.
     DatabaseDown(bool),
-    /// The switch's clock is set by so much, ms.
+    /// The switch's clock is set by this, ms.
     SwitchClockStep(i64),
-    /// An operator asks the controller for a limit, as a part of our largest one.
+    /// An operator requests a limit, as a fraction of our largest one.
     Operator(f64),
-    /// The controller is killed after its write is done at the switch and before it hears of
-    /// it, and starts again at the end; at once, an operator may ask for another limit.
+    /// The controller is killed after the switch did its write and before the answer, and restarts
+    /// when the fault ends; at once, an operator may request another limit.
     KillWithinWrite(Option<f64>),
     /// Most writes of limits fail at the switch.
     SwitchFails(Failing),
     /// Somebody else writes a limit during a trial.
     MeetsTrial {
-        /// The limit, as a part of our largest one.
+        /// The limit, as a fraction of our largest one.
         part: f64,
-        /// How long after the trial began, ms.
+        /// Time since the trial began, ms.
         after_ms: u64,
     },
 }
 
 impl Kind {
-    /// Datagrams from the switch's own address that the switch did not send, or not
-    /// like this. Without authentication no collector can tell.
+    /// Returns whether the fault sends datagrams from the switch's own address that the switch did
+    /// not send, or not in this form. Without authentication no collector can tell.
     pub(crate) fn is_forged(&self) -> bool {
         use Hostile::{Ahead, Future, Mutated};
         matches!(self, Self::Hostile(Mutated | Future | Ahead, _))
     }
 
-    /// One of them.
+    /// Draws a fault.
     pub(crate) fn draw(r: &mut Rng) -> Self {
         match r.index(20) {
             0 => Self::ReportLoss(0.3 * r.fraction() * r.fraction() + 0.001),
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// A fault that only seeds from [`crate::plan::TRUST_FROM`] on have.
+    /// Draws a fault that only seeds from [`crate::plan::TRUST_FROM`] on have.
     pub(crate) fn draw_of_trust(r: &mut Rng) -> Self {
         match r.index(4) {
             0 => Self::SwitchClockStep(-(r.between(250, 1_950) as i64)),
@@ -160,8 +160,7 @@ impl Kind {
         }
     }
 
-    /// One of those that wait for a write: first limits are written before other
-    /// faults begin.
+    /// Draws a fault that waits for a write: first limits are written before other faults begin.
     pub(crate) fn draw_of_writes(r: &mut Rng) -> Option<Self> {
         use Failing::{Ignores, Refuses, WritesAndFails, WritesSilently};
         let all = [Refuses, WritesAndFails, WritesSilently, Ignores];

@@ -9,9 +9,9 @@ use std::net::{IpAddr, Ipv4Addr};
 pub(crate) const BOTTLENECK: u32 = 2;
 pub(crate) const SENDERS: u32 = 1;
 pub(crate) const REPORTS: u32 = 9;
-/// The switch, as its reports name it.
+/// The switch's node in its reports.
 pub(crate) const NODE: u32 = 10;
-/// Source and destination of its reports.
+/// Source and destination address of the reports.
 pub(crate) const EXPORTER: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 1);
 pub(crate) const COLLECTOR: Ipv4Addr = Ipv4Addr::new(10, 9, 0, 2);
 /// Ethernet, IPv4 and UDP before a report.
@@ -22,12 +22,12 @@ const HEADERS: usize = 54;
 const FIRST_PORT: u16 = 40_000;
 const SERVICE: u16 = 5001;
 
-/// Address of a host on a port.
+/// Returns the MAC address of the host on a port.
 pub(crate) fn mac(port: u32) -> [u8; 6] {
     [2, 0, 0, 0, 0, port as u8]
 }
 
-/// Sender's end of a flow first.
+/// Returns a flow's key, with the sender's end first.
 pub(crate) fn flow_key(flow: usize) -> FlowKey {
     FlowKey {
         src: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)),
@@ -38,13 +38,13 @@ pub(crate) fn flow_key(flow: usize) -> FlowKey {
     }
 }
 
-/// Sequence number of a segment on the wire.
+/// Returns the sequence number of a segment on the wire.
 pub(crate) fn sequence(flow: usize, number: u64) -> u32 {
     let first = 0xffff_0000u32.wrapping_add((flow as u32).wrapping_mul(7_919));
     first.wrapping_add((number as u32).wrapping_mul(MSS))
 }
 
-/// A data segment.
+/// Returns a data segment.
 pub(crate) fn segment(flow: usize, number: u64) -> Vec<u8> {
     let mut f = vec![0u8; HEADERS + MSS as usize];
     f[..6].copy_from_slice(&mac(BOTTLENECK));
@@ -63,37 +63,37 @@ pub(crate) fn segment(flow: usize, number: u64) -> Vec<u8> {
     f[38..42].copy_from_slice(&sequence(flow, number).to_be_bytes());
     f[46] = 0x50;
     f[47] = 0x10;
-    // The payload begins with what the receiver needs.
+    // The payload begins with the fields that the receiver needs.
     f[54..62].copy_from_slice(&number.to_be_bytes());
     f
 }
 
-/// Marks a segment with when the switch gets it, ns of its clock: one that is sent
-/// again is another packet.
+/// Marks a segment with its arrival time at the switch, ns of its clock: a retransmission is
+/// another packet.
 pub(crate) fn mark_arrival(f: &mut [u8], at_ns: u64) {
     if let Some(mark) = f.get_mut(62..70) {
         mark.copy_from_slice(&at_ns.to_be_bytes());
     }
 }
 
-/// When the switch got a segment, ns of its clock.
+/// Reads a segment's arrival time at the switch, ns of its clock.
 pub(crate) fn read_arrival(f: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(f.get(62..70)?.try_into().ok()?))
 }
 
-/// Flow and number of a data segment.
+/// Reads flow and number of a data segment.
 pub(crate) fn read_segment(f: &[u8]) -> Option<(usize, u64)> {
     let port = u16::from_be_bytes(f.get(34..36)?.try_into().ok()?);
     let number = u64::from_be_bytes(f.get(54..62)?.try_into().ok()?);
     Some((usize::from(port.checked_sub(FIRST_PORT)?), number))
 }
 
-/// UDP payload of a report frame.
+/// Returns the UDP payload of a report frame.
 pub(crate) fn report(frame: &[u8]) -> Option<&[u8]> {
     frame.get(REPORT_HEADERS..)
 }
 
-/// Moves the times of a report, as of a clock that was set by `step_ns`.
+/// Shifts the times in a report, as if the clock had been set by `step_ns`.
 pub(crate) fn set_clock(payload: &mut [u8], step_ns: i64) {
     const INGRESS: usize = 28;
     const EGRESS: usize = 36;
@@ -107,7 +107,7 @@ pub(crate) fn set_clock(payload: &mut [u8], step_ns: i64) {
     }
 }
 
-/// Stream and number of a report.
+/// Returns stream and sequence number of a report.
 pub(crate) fn report_number(payload: &[u8]) -> Option<(u8, u32)> {
     let word = u32::from_be_bytes(payload.get(..4)?.try_into().ok()?);
     Some(((word >> 22) as u8 & 0x3f, word & 0x3f_ffff))

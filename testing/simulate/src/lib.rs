@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The whole chain in one thread on a simulated clock, network and disk: the real
-//! program on the real switch engine in virtual time, model TCP senders, the
-//! real pipeline and hub of the collector, the real core of the controller with
-//! its closed loop. A seed gives the link, its traffic, the targets and the
-//! faults; the same seed replays exactly.
+//! Simulates the whole chain in one thread with simulated clock, network and disk: the real program
+//! on the real switch engine in virtual time, model TCP senders, the collector's real pipeline and
+//! hub, and the controller's real core with its closed loop. A seed determines the link, its
+//! traffic, the targets and the faults; equal seeds replay exactly.
 //!
-//! `docs/explanation/simulation.md` says what is real, what is modelled, and
-//! what must hold.
+//! `docs/explanation/simulation.md` says which parts are real, which are modelled, and which
+//! invariants must hold.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Plan of a seed: the link, its traffic, the targets, and the faults.
+//! The plan of a seed: link, traffic, targets, and faults.
 
 use crate::fault::{Fault, Kind};
 use crate::tcp::MSS;
 use test_support::rng::Rng;
 
-/// Faults begin after, and have all ended by, ms.
+/// Faults begin after the first time and have ended by the second, ms.
 const FAULTS_FROM_MS: u64 = 6_000;
 const FAULTS_TO_MS: u64 = 24_000;
-/// After the last fault the bounds hold again within so long, ms, where nobody else
-/// writes limits.
+/// Time after the last fault until the bounds hold again, ms, if nobody else writes limits.
 const SETTLE_MS: u64 = 22_000;
-/// Somebody else may leave a limit several halvings further away; each is a trial.
+/// Additional time after somebody else's limit, several halvings away; each is a trial.
 const STEPS_BACK_MS: u64 = 15_000;
 const MIN_LIMIT_BYTES: u64 = 15_140;
-/// And they are watched for so long, ms: loss is a matter of chance.
+/// Time for which the bounds are then observed, ms: loss is random.
 const WATCH_DELAY_MS: u64 = 4_000;
 const WATCH_LOSS_MS: u64 = 12_000;
 
@@ -29,7 +28,7 @@ fn settle_ms(faults: &[Fault]) -> u64 {
     SETTLE_MS + STEPS_BACK_MS * u64::from(faults.iter().any(others))
 }
 
-/// A third of the seeds has one more: where limits are written, from the first on.
+/// For a third of the seeds, an additional fault of writing limits, from early on.
 fn fault_of_writes(seed: u64) -> Option<Fault> {
     let mut r = Rng::of_part(seed, 7);
     Some(Fault {
@@ -39,9 +38,9 @@ fn fault_of_writes(seed: u64) -> Option<Fault> {
     })
 }
 
-/// Seeds from here on have up to three faults more: clocks of the switch that are set, operators,
-/// and kills within a write; and a third of them reports samples. Those before are as they
-/// were when they found something.
+/// Seeds from here on have up to three additional faults: steps of the switch's clock, operators,
+/// and kills within a write; and a third of them reports only samples. Plans of earlier seeds are
+/// unchanged from when they found something.
 pub const TRUST_FROM: u64 = 100_000;
 
 fn faults_of_trust(seed: u64) -> Vec<Fault> {
@@ -55,8 +54,8 @@ fn faults_of_trust(seed: u64) -> Vec<Fault> {
     (0..count).map(|_| fault()).collect()
 }
 
-/// One packet in two to the power of these is reported, of flows with an even and an odd
-/// port.
+/// Logarithms (base 2) of the sampling rates of flows with an even and an odd port: one in 2^n
+/// packets is reported.
 fn shifts(seed: u64) -> [u8; 2] {
     let mut r = Rng::of_part(seed, 10);
     if seed < TRUST_FROM || r.index(3) > 0 {
@@ -83,8 +82,8 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// A quarter of the seeds bounds loss in the place of delay. The limit that it asks
-/// for gives each flow a window of 6 to 10 segments, by the square root law.
+/// Gives a quarter of the seeds a bound on loss instead of delay. The limit that it requires gives
+/// each flow a window of 6 to 10 segments, by the square root law.
 fn loss_bound(seed: u64, flows: usize, bdp_bytes: u64) -> Option<(Bound, u64)> {
     let mut r = Rng::of_part(seed, 8);
     if r.index(4) > 0 {
@@ -92,21 +91,21 @@ fn loss_bound(seed: u64, flows: usize, bdp_bytes: u64) -> Option<(Bound, u64)> {
     }
     let window = r.between(60, 100) as f64 / 10.0;
     let in_flight_bytes = flows as f64 * window * f64::from(MSS + 54);
-    // A window's mean is three quarters of its largest.
+    // A window's mean is three quarters of its maximum.
     let asked_bytes = ((in_flight_bytes - bdp_bytes as f64) / 0.75).max(20_000.0);
     Some((Bound::LossRate(1.5 / (window * window)), asked_bytes as u64))
 }
 
-/// A run, before it has run.
+/// Plan of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Seed that it was drawn from.
+    /// Seed of the plan.
     pub seed: u64,
     /// Rate of the port.
     pub rate_bps: u64,
-    /// Propagation and processing of all but the queue, both ways, ns.
+    /// Round-trip time without queueing, ns.
     pub base_rtt_ns: u64,
-    /// Senders from the first moment on.
+    /// Number of senders from the start.
     pub flows: usize,
     /// The bound that auto mode has to keep.
     pub bound: Bound,
@@ -116,16 +115,16 @@ pub struct Plan {
     pub min_limit_bytes: u64,
     /// Largest limit that the controller may write.
     pub max_limit_bytes: u64,
-    /// Sampling of flows with an even and an odd port.
+    /// Sampling of flows with an even and an odd port: one in 2^n packets is reported.
     pub shifts: [u8; 2],
-    /// Its faults.
+    /// Faults of the run.
     pub faults: Vec<Fault>,
-    /// When it ends, after the last fault, ms.
+    /// End of the run, after the last fault, ms.
     pub end_ms: u64,
 }
 
 impl Plan {
-    /// The run of a seed.
+    /// Returns the plan of a seed.
     pub fn of(seed: u64) -> Self {
         let mut r = Rng::of_part(seed, 0);
         let rate_bps = r.between(8, 16) * 1_000_000;
@@ -146,7 +145,7 @@ impl Plan {
         let base_rtt_ns = r.between(10, 40) * 1_000_000;
         let flows = r.between(3, 12) as usize;
         let bdp_bytes = rate_bps / 8 * (base_rtt_ns / 1_000_000) / 1000;
-        // From the asked limit, or from one that is two or four times away.
+        // Starts at the required limit, or two or four times away from it.
         let (bound, start_limit_bytes, max_limit_bytes) = match loss_bound(seed, flows, bdp_bytes) {
             Some((bound, asked)) => (bound, (asked >> start).max(MIN_LIMIT_BYTES), asked * 5),
             None => (
@@ -179,30 +178,30 @@ impl Plan {
         }
     }
 
-    /// After the last fault the bounds hold again within so long, ms.
+    /// Returns the time after the last fault until the bounds must hold again, ms.
     pub fn settle_ms(&self) -> u64 {
         settle_ms(&self.faults)
     }
 
-    /// The end follows the last fault.
+    /// Sets the end according to the last fault.
     pub fn settle(&mut self) {
         let last = self.faults.iter().map(|f| f.at_ms + f.for_ms).max();
         let last = last.unwrap_or(0).max(FAULTS_FROM_MS);
         self.end_ms = last + self.settle_ms() + self.watch_ms();
     }
 
-    /// When the last fault has ended, ms.
+    /// Returns the end of the last fault, ms.
     pub fn quiet_ms(&self) -> u64 {
         self.end_ms
             .saturating_sub(self.settle_ms() + self.watch_ms())
     }
 
-    /// Whether only samples are reported.
+    /// Returns whether only samples are reported.
     pub fn is_sampled(&self) -> bool {
         self.shifts != [0, 0]
     }
 
-    /// Whether any fault is of a kind.
+    /// Returns whether any fault satisfies a condition.
     pub fn has(&self, is: impl Fn(&Kind) -> bool) -> bool {
         self.faults.iter().any(|f| is(&f.kind))
     }

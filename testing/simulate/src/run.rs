@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One run from its plan.
+//! Runs a plan.
 
 use crate::checks::{Tally, Violation};
 use crate::plan::Plan;
 use crate::world::World;
 use anyhow::{Context as _, Result};
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The invariant that did not hold; `None` when all did.
+    /// The violated invariant; `None` if all held.
     pub violation: Option<Violation>,
-    /// Of everything that happened.
+    /// Digest of everything that happened.
     pub digest: u64,
-    /// Counts of checked events.
+    /// Counts of the events checked.
     pub tally: Tally,
 }
 
-/// Directory for reading a run's captures at its end: in memory if possible.
+/// Makes a directory for reading a run's captures at its end: in memory if possible.
 fn scratch() -> Result<tempfile::TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() {
@@ -31,7 +31,7 @@ fn scratch() -> Result<tempfile::TempDir> {
 /// Runs a plan.
 ///
 /// # Errors
-/// A part that cannot start: of the simulation, no finding.
+/// A part of the simulation cannot start: this is not a finding.
 pub fn run(plan: &Plan) -> Result<Outcome> {
     let dir = scratch()?;
     let mut world = World::new(plan.clone(), dir.path().to_path_buf())?;

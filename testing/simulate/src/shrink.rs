@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The least plan that still breaks the same invariant: faults are left out one
-//! by one, what is left is shortened, and what is not needed in the end is cut.
+//! Finds the smallest plan that still breaks an invariant: removes faults one by one, shortens the
+//! others, and cuts unneeded time at the end.
 
 use crate::plan::Plan;
 use crate::run::run;
 use anyhow::Result;
 
-/// Runs spent on one finding.
+/// Largest number of runs spent on a finding.
 const MOST_RUNS: usize = 60;
 
-/// Shrinks a plan that breaks an invariant; returns it with the runs it took.
+/// Shrinks a plan that breaks an invariant; returns it and the number of runs it took.
 ///
 /// # Errors
-/// As [`run`].
+/// Like [`run`].
 pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
     let mut best = plan.clone();
     let mut runs = 0;

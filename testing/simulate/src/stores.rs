@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The collector's stores: the real capture writer and the real ClickHouse sink
-//! with its spool, one step after the other, on a simulated disk.
+//! The collector's stores: the real capture writer and the real ClickHouse sink with its spool, run
+//! step by step on a simulated disk.
 
 use crate::digest::Digest;
 use crate::parts::storage::Books;
@@ -14,10 +14,10 @@ use tidemark_pipeline::{Config, EventRow, PostcardRow, ProbeRow};
 
 const CAPTURE: &str = "/collector/capture";
 const SPOOL: &str = "/collector/spool";
-/// The engine flushes as often.
+/// Interval between flushes, like the engine's.
 const FLUSH_NS: u64 = 100_000_000;
 
-/// The configuration of every start.
+/// Returns the configuration of every start.
 pub(crate) fn clickhouse() -> ClickHouseConfig {
     ClickHouseConfig {
         url: Some("http://model:1".into()),
@@ -28,12 +28,12 @@ pub(crate) fn clickhouse() -> ClickHouseConfig {
     }
 }
 
-/// The time of day, s. Only the partition of a row depends on it.
+/// Returns the time of day, s. Only the partition of a row depends on it.
 pub(crate) fn unix_s() -> u64 {
     1_800_000_000
 }
 
-/// Digest of a packet's row.
+/// Returns the digest of a packet's row.
 pub(crate) fn postcard_digest(row: &PostcardRow) -> u64 {
     let mut d = Digest::default();
     for n in [
@@ -50,7 +50,7 @@ pub(crate) fn postcard_digest(row: &PostcardRow) -> u64 {
     d.value()
 }
 
-/// Digest of a sample's row.
+/// Returns the digest of a sample's row.
 pub(crate) fn probe_digest(row: &ProbeRow) -> u64 {
     let mut d = Digest::default();
     for n in [row.order, row.time_ns, u64::from(row.snd_una)] {
@@ -59,7 +59,7 @@ pub(crate) fn probe_digest(row: &ProbeRow) -> u64 {
     d.value()
 }
 
-/// The stores of one start.
+/// The stores of one start of the collector.
 pub(crate) struct Stores {
     capture: CaptureWriter,
     capture_steps: WriterSteps,
@@ -68,17 +68,17 @@ pub(crate) struct Stores {
     disk: SimDisk,
     started_ns: u64,
     flush_ns: u64,
-    /// Rows that have been handed to the writers.
+    /// Rows that were handed to the writers.
     flushed: u64,
     busy_until_ns: u64,
-    /// The last operation on a slow disk ended then.
+    /// End of the last operation on a slow disk.
     slow_until_ns: u64,
     books: Books,
 }
 
 impl Stores {
     /// # Errors
-    /// The disk does not let them start.
+    /// The disk prevents their start.
     pub(crate) fn start(
         instance: u64,
         config: &Config,
@@ -99,7 +99,7 @@ impl Stores {
         };
         let name = meta.instance.clone();
         let shared = disk.shared();
-        // In the order of the daemon.
+        // In the daemon's order.
         let (clickhouse, clickhouse_steps) =
             ClickHouseSink::stepped(&clickhouse(), &shared, database, &name, unix_s, false)?;
         let dir = Path::new(CAPTURE);
@@ -142,7 +142,7 @@ impl Stores {
         self.books.rows.push(row.order);
     }
 
-    /// The threads of the stores work, unless the disk still holds them up.
+    /// Runs the stores' threads, unless the disk still blocks them.
     pub(crate) fn step(&mut self, now_ns: u64) {
         if now_ns >= self.flush_ns {
             self.flush_ns = now_ns + FLUSH_NS;
@@ -154,7 +154,7 @@ impl Stores {
             return;
         }
         let now = Duration::from_nanos(now_ns.saturating_sub(self.started_ns));
-        // A writer that waits for nobody tells no error: it counts.
+        // Nobody waits for this writer, so it counts errors instead of returning them.
         let _ = self.capture_steps.step(now);
         self.clickhouse_steps.write(now);
         self.note_spooled();
@@ -186,7 +186,7 @@ impl Stores {
         b.spooled = stats.taken() - b.spooled_lost - open - b.unsynced;
     }
 
-    /// The collector ends as it should: nothing is left in memory.
+    /// Ends the stores properly: nothing is left in memory.
     pub(crate) fn end(mut self, now_ns: u64, unix_ns: u64) -> Books {
         self.busy_until_ns = 0;
         self.step(now_ns);
@@ -207,7 +207,7 @@ impl Stores {
         b
     }
 
-    /// The collector is gone, or its machine is: what the disk has it has.
+    /// Kills the stores with the collector or its machine: only data on disk is kept.
     pub(crate) fn kill(self) -> Books {
         self.books
     }
@@ -216,12 +216,12 @@ impl Stores {
         &self.books
     }
 
-    /// When the last operation on a slow disk ended, or will end.
+    /// Returns the end of the last operation on a slow disk, possibly in the future.
     pub(crate) fn slow_until_ns(&self) -> u64 {
         self.slow_until_ns
     }
 
-    /// Failures that keep rows out of the stores now.
+    /// Returns failures that currently keep rows out of the stores.
     pub(crate) fn failures(&self) -> Vec<String> {
         let clickhouse = self.clickhouse.stats();
         let all = [

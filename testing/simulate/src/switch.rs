@@ -12,12 +12,12 @@ use tidemark_control::Limit;
 use tidemark_switch::p4runtime::{insert, modify, set_default};
 use traffic_manager::{CloneSession, PortConfig, Replica, Switch, Wire};
 
-/// Entry of the bottleneck's limit.
+/// Entry for the bottleneck's limit.
 const LIMIT_ENTRY: EntryId = EntryId(100);
-/// Clocks of a node begin here, so that a small step back stays positive.
+/// A node's clock starts here, so that a small step back stays positive.
 const PROPAGATION_NS: u64 = 1_000_000;
 
-/// Frames that left, with port and time of the switch.
+/// Frames that departed, with port and the switch's time.
 #[derive(Default)]
 pub(crate) struct Left(pub Vec<(u32, u64, Vec<u8>)>);
 
@@ -27,18 +27,18 @@ impl Wire for Left {
     }
 }
 
-/// The switch in simulated time.
+/// A switch in simulated time.
 pub(crate) struct SimSwitch {
     switch: Switch,
-    /// When it started, of the simulation's time.
+    /// Start of the switch, in simulation time.
     boot_ns: u64,
     rate_bps: u64,
     shifts: [u8; 2],
-    /// By how much its clock was set, ns: what its reports state is shifted.
+    /// Step of its clock, ns: times in its reports are shifted by it.
     pub(crate) step_ns: i64,
-    /// The limit at the bottleneck; none before the program is there.
+    /// The limit at the bottleneck; `None` before the program is loaded.
     limit: Option<Limit>,
-    /// Starts so far: its clock and its numbers begin again with each.
+    /// Number of starts so far: clock and sequence numbers restart with each.
     pub(crate) epoch: u32,
     pub(crate) left: Left,
 }
@@ -74,7 +74,7 @@ fn limit_call(limit: Limit) -> Result<ActionCall, String> {
 }
 
 impl SimSwitch {
-    /// A switch that starts now, without a program.
+    /// Starts a switch now, without a program.
     pub(crate) fn start(now_ns: u64, rate_bps: u64, shifts: [u8; 2]) -> Self {
         let mut s = Self {
             switch: Switch::new(),
@@ -103,75 +103,75 @@ impl SimSwitch {
         self.switch.configure(BOTTLENECK, config);
     }
 
-    /// Power is off and on: frames, program and clock are gone.
+    /// Cycles the power: frames, program and clock are lost.
     pub(crate) fn restart(&mut self, now_ns: u64) {
         let epoch = self.epoch + 1;
         *self = Self::start(now_ns, self.rate_bps, self.shifts);
         self.epoch = epoch;
     }
 
-    /// Another rate from the next frame on.
+    /// Changes the rate, from the next frame on.
     pub(crate) fn set_rate(&mut self, rate_bps: u64) {
         self.rate_bps = rate_bps;
         self.configure();
     }
 
-    /// Its own clock.
+    /// Returns its own clock.
     pub(crate) fn clock_ns(&self, now_ns: u64) -> u64 {
         now_ns - self.boot_ns
     }
 
-    /// Its clock as it was set.
+    /// Returns its clock as it was set.
     pub(crate) fn told_ns(&self, now_ns: u64) -> u64 {
         self.clock_ns(now_ns).saturating_add_signed(self.step_ns)
     }
 
-    /// The time that its reports state: whole microseconds.
+    /// Returns the time in its reports, in whole microseconds.
     pub(crate) fn stamp_ns(&self, now_ns: u64) -> u64 {
         let clock_ns = self.clock_ns(now_ns);
         clock_ns - clock_ns % 1_000
     }
 
-    /// When something is due next, of the simulation's time.
+    /// Returns when the next event is due, in simulation time.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         Some(self.switch.next_event_ns()? + self.boot_ns)
     }
 
-    /// Lets it work up to now.
+    /// Runs the switch up to now.
     pub(crate) fn run(&mut self, now_ns: u64) {
         let until = self.clock_ns(now_ns);
         self.switch.run_until(until, &mut self.left);
     }
 
-    /// A frame of the senders arrives.
+    /// Receives a frame from the senders.
     pub(crate) fn receive(&mut self, frame: &[u8], now_ns: u64) {
         let at = self.clock_ns(now_ns);
         self.switch.run_until(at, &mut self.left);
         self.switch.receive(SENDERS, frame, at);
     }
 
-    /// Takes back the buffer of a frame.
+    /// Takes back a frame's buffer.
     pub(crate) fn reuse(&mut self, frame: Vec<u8>) {
         self.switch.reuse(frame);
     }
 
-    /// Bytes that wait at the bottleneck.
+    /// Returns the bytes waiting at the bottleneck.
     pub(crate) fn queue_bytes(&mut self) -> u64 {
         self.switch.port_mut(BOTTLENECK).queue_bytes
     }
 
-    /// Whether a program runs.
+    /// Returns whether a program is loaded.
     pub(crate) fn has_program(&self) -> bool {
         self.switch.loaded().is_some()
     }
 
-    /// The limit in force at the bottleneck.
+    /// Returns the limit in force at the bottleneck.
     pub(crate) fn limit(&self) -> Option<Limit> {
         self.limit
     }
 
-    /// Loads the program where there is none, and writes every entry but limits.
-    /// Whether it was loaded.
+    /// Loads the program if there is none, and writes every entry but limits. Returns whether it
+    /// loaded the program.
     pub(crate) fn provision(&mut self) -> Result<bool> {
         if self.has_program() {
             return Ok(false);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A model TCP: NewReno's additive increase and multiplicative decrease with
-//! fast retransmit, fast recovery (RFC 6582) and timeouts (RFC 6298). A sender
-//! has data without end, its receiver acknowledges every segment.
+//! A model of TCP: NewReno's additive increase and multiplicative decrease with fast retransmit,
+//! fast recovery (RFC 6582) and timeouts (RFC 6298). A sender has unlimited data; its receiver
+//! acknowledges every segment.
 
 use std::collections::BTreeSet;
 
 /// Payload of a segment, bytes.
 pub(crate) const MSS: u32 = 1448;
-/// Smallest timeout, ns (that of Linux).
+/// Smallest retransmission timeout, ns (Linux's).
 const MIN_RTO_NS: u64 = 200_000_000;
 const MAX_RTO_NS: u64 = 10_000_000_000;
 /// Receive window, segments.
 const MAX_WINDOW: f64 = 400.0;
 
-/// A segment to be sent: its number from the flow's start.
+/// A segment to send: its number since the flow's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
     pub(crate) retransmitted: bool,
 }
 
-/// State that a sender reports with an acknowledgement.
+/// Congestion state that a sender reports with an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CongState {
     Open = 0,
@@ -28,23 +28,23 @@ pub(crate) enum CongState {
     Loss = 4,
 }
 
-/// One sender.
+/// A TCP sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     pub(crate) cwnd: f64,
     pub(crate) ssthresh: f64,
-    /// Next new segment, and the first that is not acknowledged.
+    /// The next new segment, and the first unacknowledged one.
     pub(crate) next: u64,
     pub(crate) unacked: u64,
     pub(crate) srtt_ns: u64,
     rttvar_ns: u64,
     duplicates: u32,
-    /// Recovery lasts until this is acknowledged.
+    /// Recovery lasts until this segment is acknowledged.
     recover: Option<u64>,
     pub(crate) rto_ns: u64,
-    /// When the timeout strikes; none while nothing is under way.
+    /// Expiry of the retransmission timer; `None` while nothing is in flight.
     pub(crate) deadline_ns: Option<u64>,
-    /// Segment that is timed, and when it left.
+    /// The timed segment, and when it was sent.
     timed: Option<(u64, u64)>,
     pub(crate) timeouts: u64,
 }
@@ -69,7 +69,7 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Segments that the window allows now.
+    /// Sends the segments that the window currently allows.
     pub(crate) fn send(&mut self, now_ns: u64, out: &mut Vec<Segment>) {
         let inflated = if self.recover.is_some() {
             self.cwnd + f64::from(self.duplicates)
@@ -92,8 +92,8 @@ impl Sender {
         }
     }
 
-    /// Everything before `ack` has arrived. Returns a change of the congestion
-    /// state, if there is one.
+    /// Handles an acknowledgement of everything before `ack`. Returns a change of the congestion
+    /// state, if any.
     pub(crate) fn acknowledged(
         &mut self,
         ack: u64,
@@ -109,7 +109,7 @@ impl Sender {
             self.deadline_ns = (self.next > ack).then_some(now_ns + self.rto_ns);
             match self.recover {
                 Some(end) if ack < end => {
-                    // A partial one: the next hole is sent again.
+                    // A partial acknowledgement: the next hole is retransmitted.
                     self.duplicates = self.duplicates.saturating_sub(count as u32);
                     self.again(out);
                 }
@@ -137,7 +137,7 @@ impl Sender {
         state
     }
 
-    /// The timeout has struck.
+    /// Handles a retransmission timeout.
     pub(crate) fn timed_out(&mut self, now_ns: u64, out: &mut Vec<Segment>) {
         self.timeouts += 1;
         self.halve();
@@ -148,7 +148,7 @@ impl Sender {
         self.rto_ns = (self.rto_ns * 2).min(MAX_RTO_NS);
         self.deadline_ns = Some(now_ns + self.rto_ns);
         self.again(out);
-        // Go back: what was under way counts as lost.
+        // Go back: all segments in flight count as lost.
         self.next = self.unacked + 1;
     }
 
@@ -194,7 +194,7 @@ impl Sender {
     }
 }
 
-/// The other end.
+/// A TCP receiver.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
     expected: u64,
@@ -202,7 +202,7 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// Takes a segment; returns the acknowledgement: the next one expected.
+    /// Takes a segment; returns the acknowledgement: the next number expected.
     pub(crate) fn take(&mut self, number: u64) -> u64 {
         if number == self.expected {
             self.expected += 1;
@@ -220,7 +220,7 @@ impl Receiver {
 mod tests {
     use super::*;
 
-    /// A path that loses what `lost` says, with one round trip per step.
+    /// Runs a path that loses the segments chosen by `lost`, one round trip per step.
     fn run(rounds: u64, mut lost: impl FnMut(Segment) -> bool) -> Sender {
         let (mut s, mut r) = (Sender::default(), Receiver::default());
         let mut out = Vec::new();

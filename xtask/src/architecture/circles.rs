@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Circles between the modules of a crate.
+//! Circular imports between the modules of a crate.
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graphmap::DiGraphMap;
 
 use super::modules::{ModulePath, Modules};
 
-/// One line for each group of modules of which each reaches each other.
+/// Returns one line for each group of modules that all reach each other.
 pub(super) fn problems(name: &str, modules: &Modules) -> Vec<String> {
     let mut arrows: DiGraphMap<&ModulePath, ()> = DiGraphMap::new();
     for (from, m) in modules {
@@ -33,10 +33,10 @@ fn title(path: &ModulePath) -> String {
     }
 }
 
-/// The module that defines what `path` names, re-exports followed.
+/// Returns the module that defines `path`, following re-exports.
 fn module_of<'a>(modules: &'a Modules, path: &ModulePath) -> Option<&'a ModulePath> {
     let mut path = path.clone();
-    // A chain of re-exports is short; the bound ends one that goes in circles.
+    // Chains of re-exports are short; the bound ends a circular one.
     for _ in 0..16 {
         let length = (0..=path.len())
             .rev()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which part may know which. `cargo xtask architecture` reads the manifests and the modules
-//! of every crate and fails on
+//! Rules of dependencies. `cargo xtask architecture` reads the manifests and the modules of every
+//! crate and fails on
 //!
 //! * an arrow from a room up to a higher floor ([`rules::FLOORS`]), from tests too, or one
 //!   from code without I/O to code with it ([`rules::PURE`]), or one that the modules of a
@@ -23,7 +23,7 @@ use crate::repository::{Package, files, packages};
 use modules::Modules;
 use rules::{CLOCKS, FLOORS, IO, MODULES, PROGRAMS, PURE};
 
-/// Prints every violation; whether there is none.
+/// Prints every violation; returns whether there is none.
 pub(crate) fn check(root: &Path) -> Result<bool> {
     let problems = problems(root)?;
     for p in &problems {
@@ -43,7 +43,7 @@ fn problems(root: &Path) -> Result<Vec<String>> {
         problems.extend(circles::problems(&p.name, &modules));
         problems.extend(layers(p, &modules));
     }
-    // A benchmark of several files is a crate of its own.
+    // A benchmark with several files is its own crate.
     for file in files(root)?.iter().filter(|f| f.contains("/benches/")) {
         let Some(folder) = file.strip_suffix("/main.rs") else {
             continue;
@@ -57,14 +57,14 @@ fn room(folder: &str) -> &str {
     folder.split('/').next().unwrap_or(folder)
 }
 
-/// Floor of a folder; None where its room has none.
+/// Returns the floor of a folder; `None` if its room has none.
 pub(crate) fn floor(folder: &str) -> Option<usize> {
     FLOORS
         .iter()
         .position(|rooms| rooms.contains(&room(folder)))
 }
 
-/// Arrows between rooms that run upward, and circles between rooms of a floor.
+/// Returns upward arrows between rooms, and circles between rooms of a floor.
 fn arrows(packages: &[Package]) -> Vec<String> {
     let folders: BTreeMap<&str, &str> = packages.iter().map(|p| (&*p.name, &*p.folder)).collect();
     let mut problems = BTreeSet::new();
@@ -96,7 +96,7 @@ fn arrows(packages: &[Package]) -> Vec<String> {
     problems.into_iter().collect()
 }
 
-/// Forbidden dependencies and imports, and clocks, of one crate.
+/// Returns a crate's forbidden dependencies, forbidden imports, and clock reads.
 fn layers(p: &Package, modules: &Modules) -> Vec<String> {
     let mut problems = Vec::new();
     if PURE.contains(&p.name.as_str()) {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::repository::Dependency;
 
-    /// The modules of a crate with the given files, as the checks see them.
+    /// Returns the modules of a crate with the given files, as used by the checks.
     fn modules_of(files: &[(&str, &str)]) -> Modules {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in files {
@@ -216,8 +216,8 @@ mod tests {
         assert_eq!(found, ["x: circle between modules: a <-> b"]);
     }
 
-    /// Paths where they are used: in a function, in a type, in a macro, through a name
-    /// of a module, in a `use` line inside a function.
+    /// Paths without a `use` line: in a function, a type, a macro, through a module's name, or in a
+    /// `use` line inside a function.
     #[test]
     fn a_circle_is_found_also_without_use_lines() {
         for b in [

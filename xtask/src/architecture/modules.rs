@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The modules of a crate, and the paths that each reaches for: in `use` lines, in the
-//! code, among the tokens of macros. Read from tokens, so that one grammar does for all.
+//! The modules of a crate, and the paths that each refers to: in `use` lines, in code, among macro
+//! tokens. Read from tokens, so that one grammar suffices.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,27 +9,26 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// Path of a module from the crate's root; empty for the root itself.
+/// A module's path from the crate's root; empty for the root itself.
 pub(super) type ModulePath = Vec<String>;
 pub(super) type Modules = BTreeMap<ModulePath, Module>;
 
 #[derive(Default)]
 pub(super) struct Module {
-    /// From the top of the repository.
+    /// Relative to the top of the repository.
     pub file: String,
-    /// Names that this module brings into scope, and what they stand for.
+    /// Names that this module brings into scope, and the paths they stand for.
     pub aliases: BTreeMap<String, ModulePath>,
-    /// Absolute paths of what is imported, without re-exports, and of what is named by
-    /// its path where it is used.
+    /// Absolute paths of imports, without re-exports, and of other paths in the code.
     pub imports: Vec<ModulePath>,
-    /// `Instant::now` and the like that are called.
+    /// Calls of `Instant::now` and similar functions.
     pub clocks: Vec<String>,
 }
 
-/// The modules of the crate whose root lies in this folder: `src`, or that of a benchmark.
+/// Reads the modules of the crate whose root is in this folder: `src`, or a benchmark's folder.
 pub(super) fn of_crate(root: &Path, folder: &str) -> Result<Modules> {
     let mut modules = Modules::new();
-    // A crate with a library and a program has two roots: they are one here.
+    // The library and the program of a crate have separate roots, combined here.
     for file in ["lib.rs", "main.rs"].map(|start| format!("{folder}/{start}")) {
         if root.join(&file).is_file() {
             read_file(root, &file, folder, Vec::new(), &mut modules)?;
@@ -38,7 +37,7 @@ pub(super) fn of_crate(root: &Path, folder: &str) -> Result<Modules> {
     Ok(modules)
 }
 
-/// Reads a file and those of its modules. `children` is the folder of these.
+/// Reads a file and its modules' files. `children` is the folder of the modules.
 fn read_file(
     root: &Path,
     file: &str,
@@ -56,7 +55,7 @@ fn read_file(
     for name in said.files {
         let flat = format!("{children}/{name}.rs");
         let nested = format!("{children}/{name}/mod.rs");
-        // A module that a build script writes has no file here.
+        // Modules written by a build script have no file here.
         if let Some(file) = [flat, nested].iter().find(|f| root.join(f).is_file()) {
             let path = [&path[..], std::slice::from_ref(&name)].concat();
             read_file(root, file, &format!("{children}/{name}"), path, modules)?;
@@ -65,20 +64,20 @@ fn read_file(
     Ok(())
 }
 
-/// A file's modules and paths, as they are written.
+/// A file's modules and paths as written.
 #[derive(Default)]
 struct Said {
-    /// Modules that the file declares, and those of them that have files of their own.
+    /// Modules declared by the file, and those of them that have their own files.
     children: Vec<String>,
     files: Vec<String>,
     reached: Vec<Reached>,
 }
 
 struct Reached {
-    /// The module that the path stands in: the file's, or one within the file.
+    /// The module that contains the path: the file's, or one within the file.
     here: ModulePath,
     path: Vec<String>,
-    /// Of a `use`: the name in scope, and whether it is exported.
+    /// For a `use`: the name in scope, and whether it is exported.
     brings: Option<(String, bool)>,
 }
 
@@ -99,17 +98,17 @@ impl Said {
                     }
                 }
                 TokenTree::Punct(_) if is_colons(&tokens, at - 1) => {
-                    // `::other_crate::a`, or `b` of `<A>::b`: not ours.
+                    // `::other_crate::a`, or `b` of `<A>::b`: not in this crate.
                     at = path_at(&tokens, at + 1).1;
                 }
                 TokenTree::Group(g) => self.read(g.stream(), here),
                 TokenTree::Ident(word) if word == "pub" => {
                     exported = true;
-                    // `pub(in crate::a)` reaches for nothing.
+                    // `pub(in crate::a)` imports nothing.
                     at += usize::from(matches!(tokens.get(at), Some(TokenTree::Group(_))));
                 }
                 TokenTree::Ident(word) if word == "mod" => at = self.module(&tokens, at, here),
-                // Not the `use<'a>` of a type.
+                // Excludes `use<'a>` in a type.
                 TokenTree::Ident(word) if word == "use" && !is_mark(tokens.get(at), '<') => {
                     let end = tokens[at..].iter().position(|t| is_mark(Some(t), ';'));
                     let end = end.map_or(tokens.len(), |n| at + n);
@@ -121,7 +120,7 @@ impl Said {
                 TokenTree::Ident(_) => {
                     let (path, end) = path_at(&tokens, at - 1);
                     at = end;
-                    // One word is a name in scope: what brought it there is counted.
+                    // A single word is a name in scope: its import is counted.
                     if path.len() > 1 {
                         self.reach(here, path, None);
                     }
@@ -136,7 +135,7 @@ impl Said {
         self.reached.push(Reached { here, path, brings });
     }
 
-    /// `mod name;` or `mod name { … }`, from the name on; where it ends. Paths inside of the
+    /// Parses `mod name;` or `mod name { … }` from the name on; returns the end. Paths inside the
     /// braces count for the file.
     fn module(&mut self, tokens: &[TokenTree], at: usize, here: &ModulePath) -> usize {
         let Some(TokenTree::Ident(name)) = tokens.get(at) else {
@@ -152,7 +151,7 @@ impl Said {
         at + 2
     }
 
-    /// A `use` tree.
+    /// Parses a `use` tree.
     fn tree(&mut self, tree: &[TokenTree], before: &[String], here: &ModulePath, exported: bool) {
         for branch in tree.split(|t| is_mark(Some(t), ',')) {
             let mut path = before.to_vec();
@@ -184,7 +183,7 @@ impl Said {
         }
     }
 
-    /// Absolute paths of what was said in the file of the module `file`.
+    /// Resolves the paths in the file of module `file` to absolute ones.
     fn resolve(&self, file: &ModulePath, module: &mut Module) {
         let none = BTreeMap::new();
         for r in &self.reached {
@@ -193,7 +192,7 @@ impl Said {
             };
             let children: &[String] = if r.here == *file { &self.children } else { &[] };
             if let Some(target) = absolute(&r.path, &r.here, children, &none) {
-                // `pub use child::Name` only gives a name to what is below.
+                // `pub use child::Name` only re-exports a name from below.
                 if !(*exported && target.starts_with(&r.here)) {
                     module.imports.push(target.clone());
                 }
@@ -209,8 +208,8 @@ impl Said {
             {
                 module.clocks.push(format!("{kind}::now"));
             }
-            // A path that begins with a module's own child is the module handing work down,
-            // as `pub use` hands names up: no arrow.
+            // A path that begins with the module's own child is a parent using its child, as with
+            // `pub use`: no arrow.
             module
                 .imports
                 .extend(absolute(&r.path, &r.here, &[], &module.aliases));
@@ -218,7 +217,7 @@ impl Said {
     }
 }
 
-/// From the crate's root; None for paths into other crates.
+/// Returns the path from the crate's root; `None` for paths into other crates.
 fn absolute(
     written: &[String],
     here: &[String],
@@ -239,7 +238,7 @@ fn absolute(
     }
 }
 
-/// Words with `::` between them, and where they end.
+/// Parses words with `::` between them; returns them and their end.
 fn path_at(tokens: &[TokenTree], mut at: usize) -> (Vec<String>, usize) {
     let mut path = Vec::new();
     while let Some(TokenTree::Ident(word)) = tokens.get(at) {
@@ -263,7 +262,7 @@ fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
     matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == mark)
 }
 
-/// `test`, `cfg(test)` and `cfg(all(test, …))`.
+/// Whether the attribute is `test`, `cfg(test)` or `cfg(all(test, …))`.
 fn is_test(attribute: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = attribute.into_iter().collect();
     match &tokens[..] {
@@ -277,7 +276,7 @@ fn is_test(attribute: TokenStream) -> bool {
     }
 }
 
-/// Behind the item at `at`: behind its braces or its semicolon.
+/// Returns the end of the item at `at`: after its braces or semicolon.
 fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
     let last = |t: &TokenTree| match t {
         TokenTree::Group(g) => g.delimiter() == Delimiter::Brace,

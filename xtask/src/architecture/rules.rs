@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules of the checks, as data.
+//! The rules of the checks, as data.
 
-/// Rooms (folders at the top) by floor, from the ground. A crate knows crates of its own
-/// floor and of those below, its tests too; of two rooms on one floor at most one knows
-/// the other.
+/// Rooms (top-level folders) by floor, from the bottom. A crate, including its tests, may use
+/// crates of its own floor and of those below; of two rooms on one floor at most one may use the
+/// other.
 pub(super) const FLOORS: &[&[&str]] = &[
     &["contract", "common", "p4src", "ptf-tests"],
     &["collector"],
@@ -12,7 +12,7 @@ pub(super) const FLOORS: &[&[&str]] = &[
     &["deploy", "tools", "xtask"],
 ];
 
-/// Crates without I/O: the floors let them depend on more than that.
+/// Crates without I/O, which the floors do not enforce.
 pub(super) const PURE: &[&str] = &[
     "int-report",
     "p4-ir",
@@ -25,7 +25,7 @@ pub(super) const PURE: &[&str] = &[
     "tidemark-rules",
     "traffic-manager",
 ];
-/// Crates that do I/O, which these must not depend on.
+/// Crates that do I/O, which the `PURE` crates must not depend on.
 pub(super) const IO: &[&str] = &[
     "axum",
     "p4runtime-server",
@@ -34,7 +34,7 @@ pub(super) const IO: &[&str] = &[
     "tonic",
 ];
 
-/// Crate, modules that must not import, the modules they must not import, why.
+/// Crate, modules with forbidden imports, the modules they must not import, and why.
 pub(super) const MODULES: &[(&str, &str, &[&str], &str)] = &[
     (
         "tidemark-controller",
@@ -62,7 +62,7 @@ pub(super) const MODULES: &[(&str, &str, &[&str], &str)] = &[
     ),
 ];
 
-/// Files of libraries that read a clock all the same, and why.
+/// Library files that read a clock nevertheless, and why.
 pub(super) const CLOCKS: &[(&str, &str)] = &[
     (
         "collector/capture/src/writer/thread.rs",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts of the tree that may fall but not rise, held by `xtask/ceilings.toml`.
+//! Counts that may fall but not rise, bounded by `xtask/ceilings.toml`.
 
 mod prose;
 mod weight;
@@ -19,10 +19,10 @@ const HEAD: &str = "# SPDX-License-Identifier: Apache-2.0
 # one, edit it here, in a commit with a decision record (docs/decisions) that says why.
 ";
 
-/// Counts by measure and place. A place without a count has none.
+/// Counts by measure and place; places with a count of zero are missing.
 pub(crate) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
-/// Fails what is above its ceiling, with what to do about it, one remedy for all measures.
+/// Fails counts above their ceilings, and prints one remedy for all measures.
 pub(crate) fn check(root: &Path, counts: &Counts, remedy: &str) -> Result<bool> {
     let ceilings = read(root)?;
     let above = above(counts, &ceilings);
@@ -36,7 +36,7 @@ pub(crate) fn check(root: &Path, counts: &Counts, remedy: &str) -> Result<bool> 
     Ok(false)
 }
 
-/// Lowers ceilings to what is counted. Without a file, all of them are written.
+/// Lowers the ceilings to the counts. Writes all of them if there is no file.
 pub(crate) fn write(root: &Path, counts: &Counts) -> Result<bool> {
     let path = root.join(FILE);
     let mut ceilings = if path.exists() {
@@ -60,7 +60,7 @@ fn read(root: &Path) -> Result<Counts> {
     toml::from_str(&text).context(FILE)
 }
 
-/// One line for each count above its ceiling; without a ceiling it is 0.
+/// Returns one line for each count above its ceiling; a missing ceiling is 0.
 fn above(counts: &Counts, ceilings: &Counts) -> Vec<String> {
     let mut lines = Vec::new();
     for (measure, places) in counts {
@@ -77,7 +77,7 @@ fn above(counts: &Counts, ceilings: &Counts) -> Vec<String> {
     lines
 }
 
-/// Of each place the lower one; places that have nothing any more go.
+/// Returns the lower value for each place; omits places without a count.
 fn lowered(
     counts: &BTreeMap<String, usize>,
     held: &BTreeMap<String, usize>,

@@ -11,23 +11,23 @@ use super::Counts;
 use super::weight::{is_code, room};
 use crate::repository;
 
-/// A comment, docstring, paragraph, item or cell must not begin so.
+/// Words that must not begin a comment, docstring, paragraph, item or cell.
 const OPENINGS: &[&str] = &["What", "Whoever", "Those", "The same", "Where"];
-/// Marks that text stands behind: of comments, and of items, titles and cells of a document.
+/// Marks before the text: of comments, and of items, titles and cells of a document.
 const COMMENTS: &[&str] = &[
     "///", "//!", "//", "#", "--", "/**", "/*", "*", "\"\"\"", "'''",
 ];
 const ITEMS: &[&str] = &["", "-", "*", ">", "|", "#"];
 const WORDS: &[&str] = &["anew", "beside", "foretold", "of theirs", "whoever"];
-/// Of a line of a document outside of tables.
+/// Longest line of a document outside tables.
 const LONGEST: usize = 200;
 
-/// Openings and words by room and page, long lines by page.
+/// Counts openings and words by room and page, long lines by page.
 pub(crate) fn prose(root: &Path) -> Result<Counts> {
     let mut counts = Counts::new();
     for file in repository::files(root)? {
         let page = file.ends_with(".md");
-        // This list would count itself.
+        // This list would be counted itself.
         if !(page || is_code(&file)) || file == file!() {
             continue;
         }
@@ -60,7 +60,7 @@ fn is_opening(line: &str, marks: &[&str]) -> bool {
         .any(|text| OPENINGS.iter().any(|o| begins(text, o)))
 }
 
-/// The whole word.
+/// Whether the text begins with the whole word.
 fn begins(text: &str, word: &str) -> bool {
     let rest = text.strip_prefix(word);
     rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))

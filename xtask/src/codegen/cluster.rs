@@ -22,7 +22,7 @@ const ROLLUP: &str = "CREATE MATERIALIZED VIEW IF NOT EXISTS ";
 const VIEW: &str = "CREATE OR REPLACE VIEW ";
 const ALTER: &str = "ALTER TABLE ";
 
-/// The schema for a cluster, made of the one for a single server.
+/// Makes the cluster's schema from that of a single server.
 pub(super) fn of(schema: &str) -> Result<String> {
     let code: Vec<&str> = schema.lines().filter(|l| !l.starts_with("--")).collect();
     let mut out = HEAD.to_owned();
@@ -60,7 +60,7 @@ fn on_cluster(statement: &str) -> Result<Vec<String>> {
     Ok(vec![format!("{VIEW}{name} {ON} AS{query}")])
 }
 
-/// A change of a table is one of both its tables, but for the key, which only rows have.
+/// Changes both tables of a table, except for the key, which only the local one has.
 fn alter(rest: &str) -> Result<Vec<String>> {
     let at = rest.find(char::is_whitespace);
     let (name, changes) = rest.split_at(at.context("a change of nothing")?);
@@ -77,8 +77,8 @@ fn alter(rest: &str) -> Result<Vec<String>> {
     ])
 }
 
-/// Names of the rollups' views, and what gives one that an earlier version made the
-/// query of today: rows that are inserted meanwhile have the old rollups or the new.
+/// Returns the rollup views' names, with the statement that gives a view of an earlier version the
+/// current query: rows inserted meanwhile go to the old rollups or the new.
 pub(super) fn queries_of_rollups(schema: &str) -> Result<Vec<(String, String)>> {
     let queries = schema.split(ROLLUP).skip(1).map(|s| {
         let statement = s.split(';').next().unwrap_or_default();
@@ -90,7 +90,7 @@ pub(super) fn queries_of_rollups(schema: &str) -> Result<Vec<(String, String)>> 
     queries.collect()
 }
 
-/// A replicated table for the rows of one shard, and a distributed one over them.
+/// Returns a replicated table for the rows of one shard, and a distributed one over all shards.
 fn table(rest: &str) -> Result<Vec<String>> {
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
     let (name, definition) = rest.split_at(end.context("a table without columns")?);
@@ -102,8 +102,7 @@ fn table(rest: &str) -> Result<Vec<String>> {
         "non_replicated_deduplication_window = 10000",
         "replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800",
     );
-    // By flow where there is one. A record of the audit log that is sent twice must
-    // meet itself.
+    // By flow if there is one. A repeated record of the audit log must reach the first one's shard.
     let sharding = match name {
         "tcp_probe" => "cityHash64(flow_id)",
         "postcards" | "events" => "cityHash64(ifNull(flow_id, 0))",
@@ -119,7 +118,7 @@ fn table(rest: &str) -> Result<Vec<String>> {
     ])
 }
 
-/// `postcards` where it is a word of its own becomes `postcards_local`.
+/// Replaces `postcards` as a whole word by `postcards_local`.
 fn of_local_rows(select: &str) -> String {
     const NAME: &str = "postcards";
     let word = |c: char| c.is_alphanumeric() || c == '_';

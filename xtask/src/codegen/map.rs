@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The map of `CONTRIBUTING.md`, from the manifests.
+//! Generates the map in `CONTRIBUTING.md` from the manifests.
 
 use std::fmt::Write as _;
 use std::path::Path;

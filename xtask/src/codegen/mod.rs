@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Everything that is generated and committed.
+//! Generators of all committed generated files.
 //!
-//! A new generator is one file here and one line in [`GENERATORS`]: a function
-//! from the top of the repository to the files it makes. Those of the features `proto`
-//! and `programs` take minutes to compile: only `make codegen` and `make lint` have them.
+//! A new generator is one file here and one line in [`GENERATORS`]: a function from the top of the
+//! repository to the files it makes. Those of the features `proto` and `programs` take minutes to
+//! compile: only `make codegen` and `make lint` enable them.
 
 mod cluster;
 mod columns;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// Makes files from the contract. Reads below `root`, writes nothing.
+/// A function that makes files from the contract. Reads below `root`, writes nothing.
 type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
 
 const GENERATORS: &[(&str, Generator)] = &[
@@ -37,7 +37,7 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("protobuf", proto::generate),
 ];
 
-/// One generated file, or one generated block of a file written by hand.
+/// A generated file, or a generated block of a handwritten file.
 pub(crate) struct Generated {
     /// Relative to the top of the repository.
     path: PathBuf,
@@ -45,14 +45,14 @@ pub(crate) struct Generated {
 }
 
 enum Content {
-    /// The whole file.
+    /// A whole file.
     File(Vec<u8>),
-    /// The part between the markers of this name.
+    /// The part between the markers with this name.
     Block { name: String, text: String },
 }
 
 impl Generated {
-    /// The whole of a file.
+    /// Makes a whole file.
     pub(crate) fn file(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self {
             path: path.into(),
@@ -60,9 +60,8 @@ impl Generated {
         }
     }
 
-    /// The lines between `<begin generated: NAME>` and `<end generated: NAME>`
-    /// in a file written by hand. The markers stand in comments of the file's
-    /// language.
+    /// Makes the lines between `<begin generated: NAME>` and `<end generated: NAME>` in a
+    /// handwritten file. The markers are in comments of the file's language.
     pub(crate) fn block(path: impl Into<PathBuf>, name: &str, text: String) -> Self {
         Self {
             path: path.into(),
@@ -74,7 +73,7 @@ impl Generated {
     }
 }
 
-/// Writes every generated file that differs from what it should be.
+/// Writes every generated file that is stale.
 pub(crate) fn write(root: &Path) -> Result<bool> {
     for (path, content, stale) in outputs(root)? {
         if stale {
@@ -91,7 +90,7 @@ pub(crate) fn write(root: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Names every generated file that is stale; false if there is one.
+/// Prints every generated file that is stale; returns false if there is one.
 pub(crate) fn check(root: &Path) -> Result<bool> {
     let mut fresh = true;
     for (path, _, stale) in outputs(root)? {
@@ -106,7 +105,7 @@ pub(crate) fn check(root: &Path) -> Result<bool> {
     Ok(fresh)
 }
 
-/// Path, full content and whether the file differs from it, for every generated file.
+/// For every generated file, returns its path, full content and whether the file is stale.
 fn outputs(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>, bool)>> {
     let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
     for (name, generator) in GENERATORS {
@@ -140,12 +139,12 @@ fn outputs(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>, bool)>> {
         .collect())
 }
 
-/// A file of the repository as text.
+/// Reads a file of the repository as text.
 pub(crate) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// First lines of generated Rust.
+/// Returns the first lines of generated Rust.
 fn head(source: &str) -> String {
     format!(
         "// SPDX-License-Identifier: Apache-2.0\n\
@@ -153,7 +152,7 @@ fn head(source: &str) -> String {
     )
 }
 
-/// The first letter large: the meaning of a field as the sentence of a doc comment.
+/// Capitalises the first letter, to turn a field's meaning into the sentence of a doc comment.
 fn capitalised(text: &str) -> String {
     let mut c = text.chars();
     c.next().map_or(String::new(), |first| {
@@ -161,7 +160,7 @@ fn capitalised(text: &str) -> String {
     })
 }
 
-/// `before` with the lines between the markers of `name` replaced by `text`.
+/// Replaces the lines between the markers of `name` in `before` by `text`.
 fn replace_block(before: &str, name: &str, text: &str) -> Result<String> {
     let (begin, end) = (
         format!("<begin generated: {name}>"),

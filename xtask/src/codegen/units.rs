@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Units of quantities, from `contract/units.toml`: tables in Rust and in Python.
+//! Generates units of quantities from `contract/units.toml`: tables in Rust and in Python.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completions of fish for tidemark; behind a program's short name those of the program.
+# fish completions for tidemark; after a program's short name, the program's own.
 function __tidemark_program
     set -l words (commandline -opc)
     test (count $words) -ge 2; or return

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2 (`simple_switch_grpc`) as the switch of a run."""
+"""BMv2 (`simple_switch_grpc`) as a run's switch."""

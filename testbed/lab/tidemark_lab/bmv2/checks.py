@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a run on BMv2, in addition to those of every run."""
+"""Additional checks of a run on BMv2."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from ..checks import Check
 from ..experiment.quantities import FRAME_BYTES
 from ..json_types import JsonObject
 
-# As the controller's: a delay of so many times what the limit explains, and so much more.
+# Like the controller's: largest delay as a multiple of what the limit explains, plus slack.
 _FACTOR = 2.0
 _SLACK_MS = 5.0
 
 
 def judge(summary: JsonObject) -> list[Check]:
-    """Whether packets waited in the queue that is reported, and not before it: a BMv2 that
-    gets too little of the processor keeps them in its input buffer, which no occupancy
-    counts and no limit bounds."""
+    """Checks that packets waited in the reported queue and not before it: a BMv2 that gets too
+    little CPU time keeps packets in its input buffer, which no occupancy counts and no limit
+    bounds."""
     capacity_bps = summary["config"]["scenario"]["capacity_bps"]
     return [_not_starved(phase, capacity_bps) for phase in summary["phases"]]
 
@@ -25,7 +25,7 @@ def _not_starved(phase: JsonObject, capacity_bps: int) -> Check:
     if waited_ms is None or limit_bytes is None:
         return Check(f"{phase['name']}: no delay or no limit to judge BMv2 by", ok=False)
     if phase["limit_action"] == "mark_ce":
-        # A threshold bounds no occupancy.
+        # A marking threshold does not bound the occupancy.
         limit_bytes = max(limit_bytes, phase["occupancy_bytes"]["max"] or 0)
     drains_in_ms = _drains_in_ms(limit_bytes, capacity_bps)
     return Check(
@@ -40,5 +40,5 @@ def _drains_in_ms(limit_bytes: float, capacity_bps: float) -> float:
 
 
 def most_delay_ms(limit_bytes: float, capacity_bps: float) -> float:
-    """Largest delay that a queue with this limit can explain."""
+    """Returns the largest delay that a queue with this limit can explain."""
     return _FACTOR * _drains_in_ms(limit_bytes, capacity_bps) + _SLACK_MS

@@ -23,9 +23,9 @@ def arguments(
     grpc: str,
     thrift_port: int,
 ) -> list[str]:
-    """`interfaces`: by port. Nothing that a build without nanomsg refuses."""
+    """Returns the command line. `interfaces`: by port. Has no option that needs nanomsg."""
     command = [str(binary), "--no-p4", "--device-id", str(device_id)]
-    # Messages cost most of its time, even where nobody asked to see them.
+    # Logging takes most of BMv2's time, even if nobody reads it.
     command += ["--log-level", "off"]
     command += ["--thrift-port", str(thrift_port)]
     for port, interface in interfaces.items():

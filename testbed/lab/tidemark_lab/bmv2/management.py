@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The link by which the controller reaches BMv2.
+"""The management link between the controller and BMv2.
 
 BMv2 runs in the namespace of its ports, so its Thrift service, which listens on every address, is
 reachable from nowhere else; its P4Runtime server listens on a link of its own to the root
@@ -22,7 +22,7 @@ _INTERFACE = "mgmt"
 
 
 def connect(state: RunState, interface: str, switch_namespace: str) -> None:
-    """`interface`: the controller's end."""
+    """Makes the management link. `interface`: the controller's end."""
     end = End(switch_namespace, _INTERFACE)
     wiring.connect_root(state, interface, CONTROLLER_ADDRESS, end)
     with IPRoute(netns=switch_namespace) as ipr:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements of a run on BMv2, in addition to those of every run."""
+"""Additional requirements of a run on BMv2."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from ..errors import PreflightError
 from . import command
 
-# It needs no BMv2.
+# The embedded switch needs no BMv2.
 INSTEAD = "or use --back-end embedded"
 
 
 def check_program() -> None:
-    """Raises PreflightError."""
+    """Checks that BMv2 is installed and usable. Raises PreflightError."""
     binary = command.find()
     if binary is None:
         raise PreflightError(
@@ -46,6 +46,6 @@ def _help(binary: Path) -> str:
 
 
 def serves_thrift(help_text: str) -> bool:
-    """An older `tidemark-switch` under BMv2's name takes the option and serves nothing."""
+    """Whether Thrift is served: an old `tidemark-switch` called BMv2 accepts the option only."""
     options = [line for line in help_text.splitlines() if "--thrift-port" in line]
     return any("without effect" not in line for line in options)

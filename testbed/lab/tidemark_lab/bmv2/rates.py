@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast BMv2 sends: its rates are in packets per second. Pure."""
+"""BMv2's sending rates, which are in packets per second. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from ..experiment.quantities import FRAME_BYTES, WIRE_BYTES
 
 WIRE_BITS = 8 * (FRAME_BYTES + WIRE_BYTES)
 PACKETS_PER_S = 1000
-# Two busy cores carried 6500 and not 12 000; this leaves room for slower machines.
+# Two busy cores managed 6500 but not 12 000; this leaves room for slower machines.
 MOST_PACKETS_PER_S = 4000
-# Slower, a run of half a minute has too few losses.
+# At a lower rate, a run of half a minute has too few losses.
 LEAST_PACKETS_PER_S = 200
 
 
 def packets_per_s(capacity_bps: int) -> int:
-    """Full packets; at least one."""
+    """Returns the capacity in full-size packets per second; at least one."""
     return max(1, round(capacity_bps / WIRE_BITS))
 
 
@@ -23,7 +23,7 @@ def mbit(packets_per_second: int) -> str:
 
 
 def refusal(rate: int) -> str | None:
-    """Of packets per second that the lab does not let BMv2 send."""
+    """Returns why the lab does not let BMv2 send at this rate; None if it does."""
     if LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
         return None
     return (
@@ -36,7 +36,7 @@ LEAST, MOST = mbit(LEAST_PACKETS_PER_S), mbit(MOST_PACKETS_PER_S)
 
 
 def notes(capacity_bps: int) -> list[str]:
-    """Differences from a run on the embedded switch, for its reader."""
+    """Returns notes for the user on how the run differs from one on the embedded switch."""
     rate = packets_per_s(capacity_bps)
     return [
         f"BMv2 sends {rate} packets/s, large or small; {capacity_bps / 1e6:g} Mb/s if "

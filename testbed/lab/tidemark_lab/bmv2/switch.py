@@ -16,16 +16,16 @@ from .management import SWITCH_ADDRESS
 from .thrift import Thrift
 
 DEVICE_ID = 1
-# In a namespace where nothing else listens.
+# In its own namespace, where nothing else listens.
 _GRPC_PORT = 9559
 _THRIFT_PORT = 9090
 GRPC = f"{SWITCH_ADDRESS}:{_GRPC_PORT}"
-# It has no handler of the signal that asks it to end.
+# Expected exit codes: BMv2 does not handle SIGTERM.
 ENDS_WITH = frozenset({0, -signal.SIGTERM})
 
 
 def start(supervisor: Supervisor, name: str, namespace: str, interfaces: Mapping[int, str]) -> None:
-    """`interfaces`: by port. Returns when it serves."""
+    """Starts the switch. `interfaces`: by port. Returns once it serves."""
     binary = command.find()
     if binary is None:
         raise LabError(f"{command.PROGRAM} is not on PATH any more")
@@ -58,8 +58,8 @@ def _accepts(namespace: str, address: tuple[str, int]) -> bool:
 def set_queues(
     namespace: str, ports: Mapping[int, str], depth_packets: int, port: int, packets_per_s: int
 ) -> None:
-    """The bottleneck's rate, and room on every port: a queue of BMv2 holds 64 packets and drops
-    in silence, reports too."""
+    """Sets the bottleneck's rate, and enough room on every port: a BMv2 queue holds 64 packets by
+    default and drops silently, also reports."""
     thrift = Thrift("127.0.0.1", _THRIFT_PORT)
     with netns.entered(namespace):
         try:

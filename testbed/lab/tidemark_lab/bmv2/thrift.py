@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""BMv2's Thrift services, as far as its P4Runtime server does not reach.
+"""Client of BMv2's Thrift services, for what its P4Runtime server does not offer.
 
-Few calls in Thrift's binary protocol: too little to need its library.
+A few calls in Thrift's binary protocol: too few to need its library.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 TIMEOUT_S = 10.0
-# Version 1 of the protocol, and the kinds of message.
+# Version 1 of the protocol, and the message types.
 VERSION = 0x80010000
 CALL = 1
 REPLY = 2
-# Types of fields; 0 ends a structure.
+# Field types; 0 ends a struct.
 STOP = 0
 I32 = 8
 I64 = 10
 STRING = 11
-# The only context BMv2 has.
+# BMv2 has only this context.
 CONTEXT = 0
 
 
@@ -39,7 +39,7 @@ def _string(value: str) -> tuple[int, bytes]:
 
 
 class Thrift:
-    """One connection per call."""
+    """A client that opens one connection per call."""
 
     def __init__(self, host: str, port: int):
         self._where = (host, port)
@@ -58,7 +58,7 @@ class Thrift:
         """`void bm_register_write(1: i32 cxt_id, 2: string name, 3: i32 index, 4: i64 value)`"""
 
         def nothing(stream: BinaryIO) -> None:
-            # Anything else is the exception.
+            # Anything else is an exception.
             if stream.read(1) != bytes([STOP]):
                 raise RuntimeError(f"BMv2 does not write cell {index} of register {name}")
 
@@ -71,7 +71,7 @@ class Thrift:
         arguments: list[tuple[int, bytes]],
         result: Callable[[BinaryIO], Any],
     ) -> Any:
-        """`result` reads what the reply holds."""
+        """Calls a method; `result` reads the return value from the reply."""
         name = method.encode()
         message = struct.pack("!II", VERSION | CALL, len(name)) + name + struct.pack("!I", 1)
         for i, (kind, value) in enumerate(arguments, start=1):
@@ -84,7 +84,7 @@ class Thrift:
             if len(header) != 8:
                 raise RuntimeError(f"{method}: no answer")
             version, length = struct.unpack("!II", header)
-            # The name again (without the service) and the number of the call.
+            # The method's name again (without the service), and the sequence number of the call.
             stream.read(length + 4)
             if version & 0xFF != REPLY:
                 raise RuntimeError(f"{method} failed")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Congestion controls that the kernel has not, as BPF programs of ours (struct_ops).
+"""Congestion controls that the kernel lacks, as the lab's own BPF programs (struct_ops).
 
-They are the whole kernel's while they are there, not a namespace's: so each has a name of its own,
-by which only the flows of an experiment ask for it.
+While registered they exist in the whole kernel, not in a namespace: so each has its own name, which
+only the flows of an experiment ask for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import LabError
 from .struct_ops import LIBRARY, library, register
 
 SOURCES = Path(__file__).resolve().parent
-# By the name that an experiment has for it.
+# Names of the lab's own controls, as experiments use them.
 OURS = tuple(sorted(p.name.removesuffix(".bpf.c") for p in SOURCES.glob("*.bpf.c")))
 PREFIX = "tm_"
 BTF = Path("/sys/kernel/btf/vmlinux")
@@ -30,13 +30,13 @@ def of_kernel() -> set[str]:
 
 
 def names(controls: Iterable[str]) -> dict[str, str]:
-    """By which name a socket asks for each: the kernel's own where it has it."""
+    """Returns the name by which a socket asks for each control: the kernel's own if it has it."""
     there = of_kernel()
     return {c: PREFIX + c if c not in there and c in OURS else c for c in controls}
 
 
 def lacking() -> list[str]:
-    """All that this machine lacks for controls of ours, with a remedy for each."""
+    """Returns everything that this machine lacks for the lab's controls, with a remedy for each."""
     found = []
     if compiler() is None:
         found.append("clang is not on PATH: apt-get install clang (CLANG names another)")
@@ -52,7 +52,7 @@ def compiler() -> str | None:
 
 
 def build(control: str, folder: Path) -> Path:
-    """The compiled program. Raises LabError with what the compiler said."""
+    """Returns the compiled program. Raises LabError with the compiler's message."""
     clang = compiler()
     if clang is None:
         raise LabError("; ".join(lacking()))
@@ -65,13 +65,13 @@ def build(control: str, folder: Path) -> Path:
 
 
 class Registered:
-    """Controls of ours in the kernel, until `remove` or the end of this process."""
+    """The lab's controls in the kernel, until `remove` or the end of this process."""
 
     def __init__(self) -> None:
         self._removals: dict[str, Callable[[], None]] = {}
 
     def add(self, wanted: Iterable[str], folder: Path) -> None:
-        """By the names of sockets; those that are not ours are the kernel's. Raises LabError."""
+        """Registers controls by their socket names; ignores the kernel's own. Raises LabError."""
         for name in sorted(set(wanted)):
             if not name.startswith(PREFIX) or name in self._removals:
                 continue
@@ -85,7 +85,7 @@ class Registered:
             self._removals[name] = register(compiled)
 
     def remove(self) -> list[str]:
-        """Gives those that are left all the same."""
+        """Unregisters the controls. Returns those that are still registered."""
         ours = set(self._removals)
         for take_away in self._removals.values():
             take_away()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers a compiled control with the kernel, by libbpf.
+"""Registers a compiled congestion control with the kernel, by libbpf.
 
-By a link of BPF: the kernel takes the control away when the last descriptor of it is closed, so
-with this process at the latest, however it ends.
+Uses a BPF link: the kernel removes the control when its last descriptor is closed, and so at the
+latest when this process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from ..errors import LabError
 
 LIBRARY = "libbpf.so.1"
-# The struct in each source.
+# Name of the struct_ops map in each source.
 _NAME = b"control"
-# Of uapi/linux/bpf.h: a map's flag since 6.4, and the kind of a link.
+# From uapi/linux/bpf.h: a map flag since 6.4, and the type of the link.
 _BPF_F_LINK = 1 << 13
 _BPF_STRUCT_OPS = 44
-# libbpf makes the link itself from here on.
+# First libbpf version that makes the link itself.
 _MAKES_LINKS = (1, 2)
 _LINE_BYTES = 4096
 _Printer = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p)
@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None)
 
 
 def library() -> ctypes.CDLL | None:
-    """None where it is not installed."""
+    """Loads libbpf; None if it is not installed."""
     try:
         found = ctypes.CDLL(LIBRARY, use_errno=True)
     except OSError:
@@ -44,7 +44,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def register(compiled: Path) -> Callable[[], None]:
-    """Gives the call that takes it away again. Raises LabError with the kernel's own words."""
+    """Registers a control; returns its removal. Raises LabError with the kernel's message."""
     bpf = library()
     if bpf is None:
         raise LabError(f"{LIBRARY} is missing: apt-get install libbpf1")
@@ -90,7 +90,7 @@ def _pointer(value: int | None, what: str) -> ctypes.c_void_p:
 
 
 def _done(value: int, what: str) -> int:
-    """libbpf gives the error as a negative number."""
+    """Returns `value`, or raises: libbpf returns errors as negative numbers."""
     if value < 0:
         raise OSError(-value, f"{what}: {os.strerror(-value)}")
     return value
@@ -98,7 +98,7 @@ def _done(value: int, what: str) -> int:
 
 @contextlib.contextmanager
 def _printed(bpf: ctypes.CDLL, said: list[str]) -> Iterator[None]:
-    """libbpf's warnings go into a list."""
+    """Collects libbpf's warnings in a list."""
 
     def keep(level: int, form: bytes, arguments: int) -> int:
         line = ctypes.create_string_buffer(_LINE_BYTES)

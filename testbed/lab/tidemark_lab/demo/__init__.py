@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: measure with the textbook's buffer, apply advice, measure again."""
+"""The demo: measure with the textbook's buffer, apply the advice, measure again."""

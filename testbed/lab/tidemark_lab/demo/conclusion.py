@@ -28,7 +28,7 @@ class Judged:
     checks: list[checks.Check]
 
     def tell(self, run_dir: Path, report: bool, progress: Progress) -> bool:
-        """All of it; whether the measurement is to be trusted."""
+        """Prints every conclusion; returns whether the measurement can be trusted."""
         progress.say("")
         progress.say(tables.text(self.summary))
         progress.say("")
@@ -47,7 +47,7 @@ class Judged:
 
 
 def judge(run: Run) -> Judged:
-    """From what was measured, what is true, and the capture read again."""
+    """Judges a run by its measurements, the truth, and the capture analysed again."""
     truth = run.truth()
     unix = [(p.windows[0].start_unix_ns, p.windows[0].end_unix_ns) for p in run.phases]
     truths = [truth.phase(*span) for span in unix]
@@ -75,7 +75,7 @@ def summary_of(
     run_dir: Path,
     machine: Sequence[JsonObject],
 ) -> JsonObject:
-    """`summary.json`; `machine`: the phases' rows, or what is known before there are any."""
+    """Returns `summary.json`; `machine`: the phases' rows, or what is known before them."""
     experiment = plan.experiment
     described = scenario(plan)
     return {
@@ -104,7 +104,7 @@ def summary_of(
 
 
 def scenario(plan: Plan) -> JsonObject:
-    """Network and flows in short, for readers of the summary; all of it is in
+    """A short description of network and flows, for readers of the summary; the complete one is in
     `experiment.toml`."""
     experiment = plan.experiment
     (switch,) = experiment.topology.switches
@@ -118,7 +118,7 @@ def scenario(plan: Plan) -> JsonObject:
         "bdp_limit_bytes": plan.first_limits()[0].acts_at_bytes,
         "lbp_flows": len(lbp),
         "congestion_controls": list(dict.fromkeys(f.congestion_control for f in lbp)),
-        # Sender, from 0, of each flow that another limit holds.
+        # Sender index, from 0, of each flow that is limited elsewhere.
         "rbp_senders": [hosts.index(f.host) for f in plan.flows if f.kind == "rbp"],
         "wl_senders": [hosts.index(f.host) for f in plan.flows if f.kind == "wl"],
         "short_share": sum(s.load or 0.0 for s in experiment.traffic.open_loop),
@@ -162,9 +162,9 @@ def _classes(phase: MeasuredPhase, there: list[JsonObject]) -> str:
 
 
 def _report(run_dir: Path, document: JsonObject) -> str:
-    """A report that cannot be drawn does not spoil the run."""
+    """Draws the report. A report that cannot be drawn does not spoil the run."""
     try:
-        # Drawing takes a second to import.
+        # Imported late: the drawing library takes a second to import.
         from . import report
 
         return f"report: {report.write(run_dir, document)}"

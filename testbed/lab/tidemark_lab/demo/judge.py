@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges the demo: whether the measurement can be trusted, and how near the estimates came."""
+"""Judges the demo: whether the measurement can be trusted, and how close the estimates came."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Demo(Judge):
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
         for option, dest, what in (
-            ("--seconds", "seconds", "of each phase"),
-            ("--warmup", "warmup_s", "before the first phase"),
-            ("--settle", "settle_s", "after the advice was applied"),
+            ("--seconds", "seconds", "length of each phase"),
+            ("--warmup", "warmup_s", "time before the first phase"),
+            ("--settle", "settle_s", "time after the advice was applied"),
         ):
             words = f"{what}; default: the file's, on BMv2 {variant.TIMES_AS_LONG:g} times that"
             parser.add_argument(option, dest=dest, type=positive_s, metavar="SECONDS", help=words)
-        parser.add_argument("--seed", type=int, help="of the short flows")
+        parser.add_argument("--seed", type=int, help="seed of the short flows")
         parser.add_argument(
             "--ecn",
             action="store_true",
@@ -49,25 +49,25 @@ class Demo(Judge):
             dest="capacity_bps",
             type=argument(lambda text: round(rate_bps(text))),
             metavar="RATE",
-            help="of the bottleneck, like 100mbit or 1gbit; default: the file's, or what BMv2 "
-            "carries",
+            help="rate of the bottleneck, like 100mbit or 1gbit; default: the file's, or one that "
+            "BMv2 can carry",
         )
         parser.add_argument(
             "--no-offloads",
             dest="offloads",
             action="store_false",
-            help="hosts send whole packets only, no super-frames of several",
+            help="hosts send only whole packets, no super-frames of several",
         )
         parser.add_argument(
             "--confidence",
             type=argument(fraction),
-            help="probability with which each target is to be met at the advised limit, 50%% to "
+            help="probability of meeting each target at the advised limit, 50%% to "
             "99%%; default: the controller's",
         )
         parser.add_argument(
             "--margin",
             type=argument(fraction),
-            help="the advice aims so far inside the bounds, like 10%%",
+            help="how far inside the bounds the advice aims, like 10%%",
         )
         parser.add_argument("--no-report", action="store_true", help="draw no figures")
 
@@ -109,7 +109,7 @@ class Demo(Judge):
         return measured
 
     def _stay(self, live: Live, measured: list[MeasuredPhase]) -> None:
-        """Leaves everything running until a signal, which the user asked for."""
+        """Keeps everything running until a signal, if the user asked for that."""
         truths = [planned_truth(live.session.spec) for _ in measured]
         machine = [{"stolen_cpu": phase.stolen_cpu_fraction} for phase in measured]
         document = conclusion.summary_of(
@@ -127,7 +127,7 @@ class Demo(Judge):
 
 
 def argument(read: Callable[[str], float]) -> Callable[[str], float]:
-    """A reader of quantities for options; its error is told as it is."""
+    """Returns a parser of quantities for options that shows its errors unchanged."""
 
     def typed(text: str) -> float:
         try:

@@ -17,7 +17,7 @@ from . import tables
 
 
 def write(run_dir: Path, summary: JsonObject) -> Path:
-    """One self-contained file. Raises LabError where there is nothing to draw."""
+    """Writes one self-contained file. Raises LabError if there is nothing to draw."""
     figures, facts = made(run_dir)
     said = tables.verdicts(summary)
     parts = [
@@ -54,7 +54,7 @@ def _application(summary: JsonObject) -> str:
 
 
 def _picture(run_dir: Path, phase: JsonObject) -> str:
-    """The picture of a phase's verdict; nothing where there is none, or it is not to be trusted."""
+    """Returns the picture of a phase's verdict; empty if there is none or it cannot be trusted."""
     if (phase["verdict"] or {}).get("answer") in (None, CANNOT_SAY):
         return ""
     for drawn in sorted((run_dir / "links").glob(f"{phase['name']}-*.svg")):

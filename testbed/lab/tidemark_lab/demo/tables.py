@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a run of the demo, from `summary.json`, as rows of text. Pure."""
+"""Tables of a demo run, from `summary.json`, as rows of text. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..json_types import JsonObject
 from ..markdown import aligned
 from ..verdict import sentence
 
-# Its head, and rows that begin with their label.
+# Header, and rows that begin with their label.
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Measured in a phase at a path; of some there is a prediction and a target."""
+    """A measured value of a phase, by its path; some also have a prediction and a target."""
 
     label: str
     path: str
     form: Format
-    # In prediction and targets.
+    # Name in the prediction and the targets.
     name: str = ""
-    # Of a target: its side, and its form.
+    # Side of the target's bound, and its format.
     side: str = ""
     of_target: Format = str
     in_sentence: str = ""
@@ -44,7 +44,7 @@ class Quantity:
         parts = [f"{self.in_sentence or self.label} {self.form(value)} measured"]
         low, high = predicted.get("low"), predicted.get("high")
         if low is not None and high is not None:
-            # One packet of delay or rounding is not a wrong prediction.
+            # A prediction is not wrong by one packet of delay or by rounding.
             slack = 0.02 * max(abs(low), abs(high))
             inside = low - slack <= value <= high + slack
             ends = f"{self.form(low)} to {self.form(high)}"
@@ -86,8 +86,7 @@ APPLICATION = (
 
 
 def outcome(summary: JsonObject) -> Table:
-    """The measurements of each phase; the advice's prediction next to the phase
-    that ran under it."""
+    """Measurements of each phase; the advice's prediction next to the phase that ran under it."""
     phases, targets = summary["phases"], _targets(summary)
     advice = _advice(summary)
     predicted = {
@@ -109,12 +108,12 @@ def _targets(summary: JsonObject) -> JsonObject:
 
 
 def _advice(summary: JsonObject) -> JsonObject:
-    """The first that there is."""
+    """The first advice, or an empty object."""
     return next((p["advice"] for p in summary["phases"] if p.get("advice")), None) or {}
 
 
 def application(summary: JsonObject) -> Table:
-    """The phases as applications see them; no row for a summary from before it had that."""
+    """Phases as applications see them; no rows for a summary of an older version without them."""
     phases = [p for p in summary["phases"] if p.get("application")]
 
     def row(q: Quantity) -> tuple[str, ...]:
@@ -125,8 +124,8 @@ def application(summary: JsonObject) -> Table:
 
 
 def verdicts(summary: JsonObject) -> list[str]:
-    """How the phase under the advised limit met prediction and targets, one
-    sentence per quantity; empty without advice or a phase after it."""
+    """How the phase under the advised limit met predictions and targets, one sentence per quantity;
+    empty without advice or without a phase after it."""
     for before, after in pairwise(summary["phases"]):
         if before.get("advice"):
             predicted, targets = before["advice"].get("predicted") or {}, _targets(summary)
@@ -149,7 +148,7 @@ ESTIMATES: tuple[tuple[str, str, Format], ...] = (
 
 
 def estimates(summary: JsonObject) -> Table:
-    """Every estimate with its interval, and the truth where there is one."""
+    """Every estimate with its interval, and the truth if known."""
     phases = summary["phases"]
     rows = [
         (label, *(cell for p in phases for cell in _beside_truth(p, name, form)))
@@ -167,7 +166,7 @@ def _beside_truth(phase: JsonObject, name: str, form: Format) -> tuple[str, str]
 
 
 def evidence(summary: JsonObject) -> Table:
-    """Whether the numbers can be trusted."""
+    """Values that show whether the numbers can be trusted."""
     phases = summary["phases"]
     rows = [
         (label, *(f"{p['reports'][key]:,}".replace(",", "\u202f") for p in phases))
@@ -188,7 +187,7 @@ def sentences(summary: JsonObject) -> list[str]:
 
 
 def text(summary: JsonObject) -> str:
-    """The verdicts, all of the tables on a terminal, and the reasons of the advice."""
+    """Returns the verdicts, all tables for a terminal, and the reasons for the advice."""
     tables = (outcome(summary), application(summary), estimates(summary), evidence(summary))
     lines = [*sentences(summary), ""]
     lines += [line for t in tables if t[1] for line in [*aligned(*t), ""]]

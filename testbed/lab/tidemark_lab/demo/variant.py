@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo's experiment file as its options change it. Pure.
 
-BMv2 counts rates in packets per second and carries some thousands of packets a second. The demo's
-100 Mb/s are 8127 full packets a second, and each is reported, which is a second pass through the
+BMv2 counts rates in packets per second and forwards some thousands of them. The demo's 100 Mb/s are
+8127 full-size packets a second, and each one is reported, which takes a second pass through the
 egress pipeline. So the capacity is a tenth, and the round-trip times are four times as long:
-windows of the bottlenecked flows stay above ten packets, which their congestion control needs to be
-itself.
+windows of the bottlenecked flows stay above ten packets, which their congestion control needs to
+behave normally.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..experiment.model import Experiment
 from ..experiment.quantities import Limit, rate_bps
 from ..json_types import JsonObject
 
-# A switch that marks instead of dropping marks one packet in 25 or so: a flow of more
-# packets in flight than six is held down by that, here, whatever it has elsewhere.
+# A switch that marks instead of dropping marks about one packet in 25. That would limit, here, any
+# flow with more than six packets in flight, so remote flows get a third of their rate.
 REMOTE_RATE_WITH_MARKS = 1 / 3
 RTT_FACTOR = 4
-# Windows need longer to grow and to shrink.
+# Windows need longer to grow and shrink.
 TIMES_AS_LONG = 1.5
 # A window has half as many packets to lose.
 FLOWS_DIVISOR = 2
@@ -32,24 +32,24 @@ FLOWS_DIVISOR = 2
 
 @dataclass(frozen=True)
 class Variant:
-    """Changes that are asked of the demo's file; None where the file decides."""
+    """Changes to the demo's file; None keeps the file's value."""
 
     bmv2: bool = False
     ecn: bool = False
     offloads: bool = True
     capacity_bps: int | None = None
     seed: int | None = None
-    # Of each phase, of the warm-up, after the advice was applied.
+    # Duration of each phase, of the warm-up, and of the time after the advice was applied.
     seconds: float | None = None
     warmup_s: float | None = None
     settle_s: float | None = None
-    # Probability with which each target is to be met; how far inside the bounds.
+    # Probability of meeting each target; how far inside the bounds to stay.
     confidence: float | None = None
     margin: float | None = None
 
 
 def of(document: JsonObject, wanted: Variant) -> JsonObject:
-    """Raises ExperimentError where BMv2 does not carry the capacity."""
+    """Returns the changed file. Raises ExperimentError if BMv2 cannot forward the capacity."""
     out = copy.deepcopy(document)
     experiment = load.check(document, str(document.get("name", "demo")))
     (switch,) = out["topology"]["switches"]
@@ -77,9 +77,9 @@ def of(document: JsonObject, wanted: Variant) -> JsonObject:
 
 
 def _marking(out: JsonObject, remote: float) -> None:
-    """Every flow asks for ECN, and the bottleneck marks where it would drop (RFC 3168). The limit
-    is above the threshold by what all flows would add if they doubled at once: so a run shows how
-    far marked flows overshoot by themselves."""
+    """Makes every flow ask for ECN, and the bottleneck mark where it would drop (RFC 3168). The
+    limit exceeds the threshold by what all flows would add if they doubled at once: so a run shows
+    how far marked flows overshoot by themselves."""
     (switch,) = out["topology"]["switches"]
     at = Limit.parse(switch.get("limit", "1bdp"))
     above = Limit(3 * at.number, at.unit)
@@ -90,7 +90,7 @@ def _marking(out: JsonObject, remote: float) -> None:
 
 
 def _slow_down(group: JsonObject, by: float) -> None:
-    """Its slow link, where it has one."""
+    """Divides the rate of a group's slow link, if it has one."""
     if "remote" in group:
         group["remote"]["rate"] = f"{round(rate_bps(group['remote']['rate']) * by)}bit"
 
@@ -106,13 +106,13 @@ def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -
     (switch,) = out["topology"]["switches"]
     capacity = rate * WIRE_BITS
     switch["rate"] = f"{capacity}bit"
-    # It takes whole packets only.
+    # BMv2 forwards whole packets only.
     out["topology"]["offloads"] = False
     rtts_s = []
     for hosts, said in zip(out["topology"]["hosts"], experiment.topology.hosts, strict=True):
         hosts["rtts"] = [f"{1e3 * RTT_FACTOR * rtt:g}ms" for rtt in said.rtts]
         rtts_s += [RTT_FACTOR * rtt for rtt in said.rtts]
-    # C·T̄ of the hosts: half of the flows are not on every host as often.
+    # C·T̄ over the hosts, because with half the flows the hosts' shares differ.
     switch["limit"] = f"{round(capacity / 8 * sum(rtts_s) / len(rtts_s))}B"
     for group, flows in zip(
         out["traffic"]["persistent"], experiment.traffic.persistent, strict=True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue management as an experiment names it: `codel:target=5ms,interval=100ms`. Pure.
+"""Queue management in an experiment file: `codel:target=5ms,interval=100ms`. Pure.
 
 Algorithms, keys and units are those of `tidemark-switch run --aqm`; a threshold may go by C·T̄, too.
 """
@@ -15,7 +15,7 @@ from pydantic import PlainValidator, WithJsonSchema
 
 from .quantities import Limit, fraction, seconds, size_bytes
 
-# A limit alone, as a value of a grid's axis.
+# On a grid's axis: only a limit, no queue management.
 NONE = "none"
 
 
@@ -35,7 +35,7 @@ def _switched(text: str) -> str:
     return text
 
 
-# By algorithm and key: the check of its value.
+# Algorithm → key → check of its value.
 KEYS: dict[str, dict[str, Callable[[str], object]]] = {
     "codel": {"target": seconds, "interval": seconds, "ecn": _switched},
     "pie": {
@@ -51,20 +51,20 @@ KEYS: dict[str, dict[str, Callable[[str], object]]] = {
         **dict.fromkeys(("gentle", "ecn"), _switched),
     },
 }
-# A key that has to be given.
+# Keys that must be given.
 NEEDED = {"red": "min_threshold"}
 
 
 @dataclass(frozen=True)
 class Aqm:
-    """An algorithm, and its settings as they are written; `Limit` where the plan decides."""
+    """An algorithm and its settings as written; a `Limit` if the plan works out the value."""
 
     algorithm: str
     settings: tuple[tuple[str, str | Limit], ...] = ()
 
     @classmethod
     def parse(cls, value: Any) -> Aqm | None:
-        """None: a limit alone."""
+        """Parses the text; None means only a limit."""
         if value is None or isinstance(value, Aqm):
             return value
         name, _, given = value.strip().partition(":") if isinstance(value, str) else ("", "", "")
@@ -79,11 +79,11 @@ class Aqm:
         return cls(name, tuple(settings.items()))
 
     def law(self, in_bytes: Callable[[Limit], int]) -> str:
-        """As the switch's command line has it."""
+        """Returns the argument of the switch's `--aqm`."""
         return self._text(lambda v: f"{in_bytes(v)}B" if isinstance(v, Limit) else v)
 
     def marking(self) -> Aqm:
-        """Adds marks for packets that can carry them, unless the law says otherwise."""
+        """Adds CE marks for ECN-capable packets, unless the settings say otherwise."""
         if "ecn" in dict(self.settings):
             return self
         return replace(self, settings=(*self.settings, ("ecn", "on")))

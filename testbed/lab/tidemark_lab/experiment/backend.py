@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interface of the back ends, which carry out plans."""
+"""Interface of the back ends, which run plans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .plan import Limits, Plan
 
 @dataclass(frozen=True)
 class Window:
-    """A phase of a link, on the switch's clock and in Unix time (the traffic's truth), ns."""
+    """Time span of a phase on a link, ns: switch's clock, and Unix time (for the truth)."""
 
     start_ns: int
     end_ns: int
@@ -25,62 +25,62 @@ class Window:
 @dataclass
 class MeasuredPhase:
     name: str
-    # Of each switch, in their order.
+    # Limits of each switch, in the order of the switches.
     limits: list[Limits]
     windows: list[Window]
-    # 0 to 1; None where nothing waits for the machine.
+    # 0 to 1; None in simulated time.
     stolen_cpu_fraction: float | None = None
-    # Of one core.
+    # Fraction of one core.
     traffic_cpu: float | None = None
     switch_cpu: float | None = None
     load_average: float | None = None
     # The controller's view of each switch, with its live estimates (auto mode).
     live: list[JsonObject] = field(default_factory=list)
-    # The controller's own record of it, where it was a phase of the controller's; of each switch.
+    # The controller's own record of the phase, per switch, if the phase was marked there also.
     told: list[JsonObject] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A switch's port in the capture."""
+    """Node and port of a switch in the capture."""
 
     node: int
     port: int
 
 
 def without_aqm(plan: Plan) -> list[str]:
-    """The refusal of a back end that has no queue management."""
+    """Refusal of a back end that has no queue management."""
     said = "only embedded has queue management: take it, or leave aqm out"
     switches = enumerate(plan.experiment.topology.switches)
     return [f"topology.switches[{k}].aqm: {said}" for k, s in switches if s.aqm is not None]
 
 
 class BackEnd(Protocol):
-    """In the run directory are `capture/` and `truth.json` (as tidemark-traffic writes it)
-    afterwards."""
+    """Runs plans. Afterwards the run directory has `capture/` and `truth.json` (in
+    tidemark-traffic's format)."""
 
     name: str
     # Whether several runs at a time do not disturb each other.
     several: bool
 
     def refuse(self, plan: Plan) -> list[str]:
-        """Parts of a plan that it cannot do, with the path of the key; empty if it can do all."""
+        """Returns the parts of a plan that this back end cannot do, by key path; empty if none."""
 
     def ready(self, out: Path) -> list[str]:
-        """Notes for the user. Raises PreflightError where this machine cannot run it."""
+        """Returns notes for the user. Raises PreflightError if this machine cannot run it."""
 
     def place(self, plan: Plan, switch: int) -> Place:
-        """The switch's port in the capture."""
+        """Returns node and port of a switch in the capture."""
 
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
-        """From nothing to the capture; leaves nothing but files."""
+        """Runs a plan from scratch and returns its phases; leaves nothing but files."""
 
     def offloads(self, plan: Plan) -> bool | None:
-        """Whether hosts send super-frames; None where there is no such thing."""
+        """Whether hosts send super-frames; None if the back end has no offloads."""
         return None
 
     def doubts(self, row: JsonObject) -> list[str]:
-        """Why a row is not to be trusted, beyond what holds for every back end."""
+        """Returns this back end's own reasons not to trust a row, beyond the common ones."""
         return []
 
     def versions(self) -> JsonObject:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the table of runs, with their units. From here come the Parquet schema, the
-CSV's order, and the reference page."""
+"""Columns of the table of runs, with their units: source of the Parquet schema, the CSV's column
+order, and the reference page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Column:
-    """`kind`: text, integer, number, flag."""
+    """A column; `kind` is text, integer, number or flag."""
 
     name: str
     kind: str
@@ -89,11 +89,11 @@ COLUMNS: tuple[Column, ...] = (
 )
 
 _TYPES = {"text": pa.string(), "integer": pa.int64(), "number": pa.float64(), "flag": pa.bool_()}
-# The parameters of the grid come as columns of text after these.
+# Prefix of the text columns, at the end, for the parameters of a grid.
 SETTING = "set."
 
 
 def schema(settings: list[str]) -> pa.Schema:
-    """With a column of text for each parameter of a grid."""
+    """Returns the schema, with a text column for each parameter of a grid."""
     fields = [pa.field(c.name, _TYPES[c.kind]) for c in COLUMNS]
     return pa.schema([*fields, *(pa.field(f"{SETTING}{s}", pa.string()) for s in settings)])

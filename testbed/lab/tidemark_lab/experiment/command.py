@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`run`, `sweep FILE`, `table`, `compare`, `list`."""
+"""The commands `run`, `sweep FILE`, `table`, `compare`, `list`."""
 
 from __future__ import annotations
 
@@ -32,44 +32,44 @@ def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True)
         "file",
         type=Path,
         nargs=None if file_needed else "?",
-        help="EXPERIMENT.toml, or the name of one of `list`, or of a set of them; with --help: "
-        "what its judge can be told",
+        help="EXPERIMENT.toml, or the name from `list` of an experiment or a set; with --help: "
+        "options of its judge",
     )
     _add_common(parser)
-    parser.add_argument("--again", action="store_true", help="also what is there already")
-    judged = parser.add_argument_group("where a judge says what the rows come to")
-    judged.add_argument("--judge", choices=JUDGES, help="another than the file says")
+    parser.add_argument("--again", action="store_true", help="repeat runs that exist already")
+    judged = parser.add_argument_group("options of files with a judge")
+    judged.add_argument("--judge", choices=JUDGES, help="judge in place of the file's")
     judged.add_argument(
-        "--only", type=names, metavar="NAME,...", help="these of a set of experiments"
+        "--only", type=names, metavar="NAME,...", help="only these experiments of a set"
     )
-    judged.add_argument("--list", action="store_true", help="those of the set, nothing is run")
+    judged.add_argument("--list", action="store_true", help="list the set, run nothing")
     judged.add_argument(
-        "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="wait for another lab to end"
     )
 
 
 def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or the name of one of `list`")
+    parser.add_argument("file", type=Path, help="EXPERIMENT.toml, or a name from `list`")
     _add_common(parser)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="directory for the runs")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="PATH=VALUE",
         dest="overrides",
-        help="another value for a parameter, e.g. traffic.persistent.long.count=4",
+        help="set a parameter, e.g. traffic.persistent.long.count=4",
     )
-    parser.add_argument("--back-end", choices=BACK_ENDS, help="another than the file says")
-    parser.add_argument("--full", action="store_true", help="the long form that the file describes")
-    parser.add_argument("--no-captures", action="store_true", help="keep the rows alone")
+    parser.add_argument("--back-end", choices=BACK_ENDS, help="back end in place of the file's")
+    parser.add_argument("--full", action="store_true", help="run the file's long form")
+    parser.add_argument("--no-captures", action="store_true", help="keep only the rows")
     parser.add_argument(
         "--jobs", type=positive, default=1, help="runs at a time (ns3); default: one"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would run")
+    parser.add_argument("--dry-run", action="store_true", help="print the runs, run nothing")
     Ports.add_options(parser)
 
 
@@ -91,28 +91,28 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("one", type=Path, help="a run, its capture, or a directory of runs")
-    parser.add_argument("other", type=Path, help="the same")
+    parser.add_argument("other", type=Path, help="the other one")
 
 
 def sweep_from_arguments(arguments: argparse.Namespace) -> int:
-    """The rows of a grid, whatever judge the file names."""
+    """Runs a grid and writes its rows, without the file's judge."""
     return _sweep(arguments, find_file(arguments.file))
 
 
 def run_from_arguments(arguments: argparse.Namespace) -> int:
-    """A run that nobody judges."""
+    """Runs a file without a judge."""
     files = find_files(arguments.file)
     if len(files) > 1:
         raise ExperimentError(f"{arguments.file}: has {len(files)} files: `run` one of them")
     return _sweep(arguments, files[0], one=True)
 
 
-# Files, who judges them, and options, with the judge's own.
+# Files, their judge, and the options, including the judge's own.
 Asked = tuple[list[Path], type[Judge], argparse.Namespace]
 
 
 def asked_of_judge(words: list[str]) -> Asked | None:
-    """From what is typed behind `run`; None where no judge is named. Raises ExperimentError."""
+    """Parses the words after `run`; None if the files name no judge. Raises ExperimentError."""
     first = argparse.ArgumentParser(prog="tidemark-lab run", add_help=False)
     add_run_arguments(first, file_needed=False)
     asked, _ = first.parse_known_args([w for w in words if w not in ("-h", "--help")])
@@ -130,20 +130,20 @@ def asked_of_judge(words: list[str]) -> Asked | None:
 
 
 def options_of(judge: str) -> list[argparse.Action]:
-    """The options that it alone knows."""
+    """Returns the options that only this judge has."""
     parser = argparse.ArgumentParser(add_help=False)
     find(judge).add_options(parser)
     return parser._actions
 
 
 def run_judged(words: list[str]) -> int | None:
-    """`run` of what a judge judges, whose options only it knows; None where none does."""
+    """Runs files that name a judge, with the judge's own options; None if they name none."""
     asked = asked_of_judge(words)
     return None if asked is None else _judged(*asked)
 
 
 def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
-    """`one`: the file must be a single run (of each repetition)."""
+    """Runs a file's points. `one`: the file must be a single run (per repetition)."""
     progress = Progress()
     points = grid.points(load.read(file), str(file), _overrides(arguments), arguments.full)
     if one and len({p.digest for p in points if p.repetition == 0}) > 1:
@@ -169,7 +169,7 @@ def _sweep(arguments: argparse.Namespace, file: Path, one: bool = False) -> int:
 def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace) -> int:
     progress = Progress()
     if arguments.jobs > 1 or arguments.again:
-        raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
+        raise ExperimentError("--jobs and --again need runs without a judge: take `sweep`")
     judge = kind.of(arguments)
     cases = _cases(files, judge, arguments)
     if arguments.list:
@@ -198,7 +198,7 @@ def _judged(files: list[Path], kind: type[Judge], arguments: argparse.Namespace)
 def _cases(
     files: list[Path], judge: Judge, arguments: argparse.Namespace
 ) -> list[tuple[str, Point]]:
-    """Name and point of each that is asked for."""
+    """Returns name and point of each file."""
     found = []
     for path in files:
         document = judge.altered(load.read(path))
@@ -228,7 +228,7 @@ def _overrides(arguments: argparse.Namespace) -> JsonObject:
 
 
 def _judge_of(files: list[Path]) -> str | None:
-    """The judge that all of these files name; None where none does."""
+    """Returns the judge that all files name; None if none does."""
     named = {load.read(path).get("judge") for path in files}
     if len(named) > 1 or not named <= {None, *JUDGES}:
         said = ", ".join(sorted(str(n) for n in named))
@@ -237,7 +237,7 @@ def _judge_of(files: list[Path]) -> str | None:
 
 
 def find_files(named: Path) -> list[Path]:
-    """Of a set by its name or path, all in the order of their names; else the one file."""
+    """Returns the files of a set, given by name or path, sorted by name; otherwise the one file."""
     for folder in (FILES / named.name, named):
         if named.suffix != ".toml" and (files := sorted(folder.glob("*.toml"))):
             return files
@@ -245,7 +245,7 @@ def find_files(named: Path) -> list[Path]:
 
 
 def find_file(named: Path) -> Path:
-    """A path, or the name of an experiment that comes with the lab."""
+    """Returns a path, or the path of an experiment that comes with the lab."""
     if named.suffix == ".toml" or named.is_file():
         return named
     found = [p for p in FILES.rglob("*.toml") if p.stem == named.name]
@@ -263,8 +263,7 @@ def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
 
 
 def _tell(points: list[Point], back_end: BackEnd, out: Store, progress: Progress) -> None:
-    """The runs, and of a back end that does things elsewhere everything it does, as lines of
-    standard output."""
+    """Prints the runs to standard output, and for the back end `remote` every step of each."""
     for point in points:
         there = "there" if out.is_complete(point.run_id) else "to run"
         progress.say(f"{there:<7} {point.experiment.seconds:5.0f} s  {point.run_id}")
@@ -287,7 +286,7 @@ def table_from_arguments(arguments: argparse.Namespace) -> int:
 
 
 def compare_from_arguments(arguments: argparse.Namespace) -> int:
-    """1 where they differ by more than they may, as `diff` does."""
+    """Returns 1, like `diff`, if the two differ by more than allowed."""
     tables = [table.of_paths([p]) for p in (arguments.one, arguments.other)]
     pairs, alone = compare.pairs(*tables)
     for line in alone:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sets of runs side by side: where they agree and where not. Pure but for reading."""
+"""Compares two sets of runs: where they agree and where not. Pure but for reading files."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..json_types import JsonObject
 from ..markdown import table
 from .columns import SETTING
 
-# Fixed beforehand: what two back ends may differ by.
+# Largest differences allowed between two back ends, fixed before any run.
 UTILISATION_OFF = 0.02
 LOSS_FACTOR = 1.5
-# Equal, as flows are counted: less than half a flow apart, however many there are. Rounding would
-# part 11.4 from 11.6 and put 11.6 and 12.4 together.
+# N_b values less than half a flow apart count as equal. Rounding instead would separate 11.4 from
+# 11.6 and treat 11.6 and 12.4 as equal.
 N_B_OFF = 0.5
-# Fewer drops than this have no rate that could be compared.
+# Loss rates are compared only with at least this many drops.
 LEAST_DROPS = 20
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One phase with equal settings in both; means over repetitions."""
+    """A phase with the same settings in both sets; means over repetitions."""
 
     what: str
     one: JsonObject
@@ -46,7 +46,7 @@ class Pair:
 
 
 def pairs(one: pa.Table, other: pa.Table) -> tuple[list[Pair], list[str]]:
-    """The pairs, and what is in one of them only."""
+    """Returns the pairs, and the settings that only one set has."""
     sides = [_means(one), _means(other)]
     both = [key for key in sides[0] if key in sides[1]]
     alone = [f"only in the first: {_words(k)}" for k in sides[0] if k not in sides[1]]

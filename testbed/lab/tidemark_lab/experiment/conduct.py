@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running lab in the hands of an experiment: its phases one after the other, or what a judge
-decides while it goes on."""
+"""Runs an experiment in a running lab: its phases one after the other, or what a judge decides
+while it runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .embedded.session import PlanSession
 from .live import Links
 from .plan import Limits, Plan
 
-# A label says this much of the link while time passes; empty where there is nothing to say.
+# Returns the link's state, added to the progress label while time passes; may be empty.
 Told = Callable[["Live"], str]
 
 
 @dataclass(frozen=True)
 class Live:
-    """`begin`, then whatever is to be measured. Its end is the back end's."""
+    """A running lab: `begin`, then measure. The back end ends it."""
 
     session: PlanSession
     progress: Progress
@@ -47,7 +47,7 @@ class Live:
         return self.session.links
 
     def begin(self, told: Told = lambda _: "") -> None:
-        """Starts everything, the first limits in force, and lets the warm-up pass."""
+        """Starts everything with the first limits in force, and waits for the warm-up."""
         self.session.start()
         self.session.start_traffic()
         self.warm_up(told)
@@ -56,7 +56,7 @@ class Live:
         self.let_pass(f"{self.name}: warm-up", self.plan.experiment.run.warmup, told)
 
     def let_pass(self, label: str, seconds: float, told: Told = lambda _: "") -> None:
-        """Lets time pass, says twice a second what is told, notices dead programs."""
+        """Waits, shows `told` twice a second, and notices programs that died."""
         begin = time.monotonic()
         while (elapsed := time.monotonic() - begin) < seconds:
             self.session.supervisor.check()
@@ -65,8 +65,8 @@ class Live:
             time.sleep(min(0.5, max(0.0, seconds - (time.monotonic() - begin))))
 
     def set_limit(self, switch: int, acts_at_bytes: int, reason: str) -> Limits:
-        """A limit that acts at so many bytes; as much above as it was in the plan where the switch
-        marks. Raises ApiError where the controller refuses."""
+        """Sets a limit that acts at this size; if the switch marks, the drop limit is above it by
+        as much as in the plan. Raises ApiError if the controller refuses."""
         limits = self.plan.limits_at(switch, acts_at_bytes)
         self.links.set_limits(switch, limits, reason)
         return limits
@@ -78,12 +78,12 @@ class Live:
         during: Callable[[], None],
         marked: bool = False,
     ) -> MeasuredPhase:
-        """Measures while `during` runs. `marked`: it is a phase of the controller's too, whose
-        own record is kept as `told`."""
+        """Measures while `during` runs. `marked`: also marks it as a phase of the controller, whose
+        record is kept as `told`."""
         supervisor = self.session.supervisor
         programs = {n: supervisor.pid(n) for n in supervisor.running()}
-        # A switch carries its rate until a thread of it has a whole core; BMv2 has several that
-        # work.
+        # A switch keeps its rate until one of its threads needs a whole core; BMv2 has several busy
+        # threads.
         switches = [pid for n, pid in programs.items() if n.startswith("switch")]
         cpu, begin = CpuTime.now(), time.monotonic()
         traffic_s = process_cpu_s(programs["traffic"])
@@ -99,7 +99,7 @@ class Live:
         if marked:
             self.controller.post("/phases", {"name": name, "action": "end"})
             told = self._told(name)
-            # With the switch's times of the controller's phase.
+            # Uses the switch's times of the controller's phase.
             windows = [
                 replace(w, start_ns=link["start_ns"], end_ns=link["end_ns"])
                 for w, link in zip(windows, (t["links"][0] for t in told), strict=True)
@@ -123,7 +123,7 @@ class Live:
         )
 
     def _told(self, name: str) -> list[JsonObject]:
-        """The controller's record of a phase that has ended, with each switch's link alone."""
+        """Returns the controller's record of an ended phase, one per switch, with only its link."""
         phase = self.session.complete_phase(name)
         out = []
         for place in self.links.places:
@@ -141,13 +141,13 @@ class Live:
 
 
 def phases(live: Live, told: Told = lambda _: "") -> list[MeasuredPhase]:
-    """From the start, the phases of the file, one after the other."""
+    """Runs the phases of the file from the start, one after the other."""
     live.begin(told)
     return after_warm_up(live, told)
 
 
 def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[MeasuredPhase]:
-    """The phases of the file, one after the other."""
+    """Runs the phases of the file, one after the other."""
     experiment = live.plan.experiment
     limits = live.plan.first_limits()
     measured: list[MeasuredPhase] = []
@@ -156,7 +156,7 @@ def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[Measured
             before = limits
             advice = [told["links"][0]["advice"] for told in measured[-1].told]
             limits = live.links.set_advised(phase, before, advice)
-            # The verdict follows when it is known whether the machine kept up.
+            # The verdict is added once it is known whether the machine kept up.
             for was, now in zip(before, limits, strict=True):
                 live.progress.say(
                     f"advice: limit {in_words(was.document())} -> {in_words(now.document())}"
@@ -167,14 +167,14 @@ def after_warm_up(live: Live, told: Told, marked: bool = False) -> list[Measured
         live.let_pass(f"{label}: settling", phase.settle, told)
         limits = live.links.in_force(limits)
         during = partial(live.let_pass, label, phase.duration, told)
-        # Advice on all of the phase is the controller's to give.
+        # The controller can only give advice on a whole phase if it knows the phase.
         asked = marked or (then is not None and then.apply_advice)
         measured.append(live.measure(phase.name, limits, during, asked))
     return measured
 
 
 def of_link(live: Live) -> str:
-    """Live estimates of the last switch, for the terminal."""
+    """Returns the live estimates of the last switch, for the terminal."""
     try:
         link = live.links.link(len(live.links.places) - 1)
         recent = link["recent"]

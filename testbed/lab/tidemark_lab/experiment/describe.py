@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Description of the machine and versions of a run, for its directory."""
+"""Describes a run's machine and versions, for the run directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..preflight import Paths
 
 
 def machine(paths: Paths) -> JsonObject:
-    """Kernel, processors, versions, commit, load."""
+    """Returns kernel, processors, versions, commit and load."""
     return {
         "kernel": platform.release(),
         "machine": platform.machine(),
@@ -33,7 +33,7 @@ def machine(paths: Paths) -> JsonObject:
 
 
 def commit() -> str | None:
-    """Of the repository; + where files differ from it. None outside a clone."""
+    """Commit of the repository, with + if files differ from it. None outside a clone."""
     if REPOSITORY is None:
         return None
     head = ("describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+")
@@ -41,7 +41,7 @@ def commit() -> str | None:
 
 
 def version(program: Path) -> str | None:
-    """As it says; None where it does not."""
+    """Returns the version that a program prints; None if it prints none."""
     return _said(str(program), "--version")
 
 

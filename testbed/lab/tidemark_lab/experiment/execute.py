@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runner: carries out the points of a sweep that are not there yet, or the cases of a judge.
+"""The runner: runs the points of a sweep that are still missing, or a judge's cases.
 
-Preflight, directories, interruption, errors and `run.json` are its affair, whatever is run.
+It handles preflight, directories, interruption, errors and `run.json`, whatever is run.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .pace import Pace
 from .plan import Plan
 from .store import Store
 
-# Starting and ending a run, and reading its capture, before anything is known of it.
+# Time to start and end a run and to read its capture, before any run has shown it.
 OVERHEAD_S = 15.0
-# How often a lab that somebody else runs is waited for.
+# How often to try again while another lab runs.
 BUSY_RETRY_S = 5.0
-# Errors that end one run and not the others.
+# Errors that end only one run.
 RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 
@@ -50,33 +50,33 @@ class Sweep:
     back_end: BackEnd
     store: Store
     paths: Paths
-    # Captures are most of a run's bytes; without them there are no figures.
+    # Captures take most of a run's disk space; without them there are no figures.
     keep_captures: bool = True
-    # Runs at a time.
+    # Number of runs at a time.
     jobs: int = 1
-    # Of simulated runs so far.
+    # Pace of the simulated runs so far.
     pace: Pace = field(default_factory=Pace)
-    # Runs after this sweep: they count for the time that is left of all.
+    # Runs after this sweep, counted in the time left.
     later: Sequence[Point] = ()
 
 
 @dataclass
 class Judged:
     judge: Judge
-    # Name and point of each.
+    # Name and point of each case.
     cases: Sequence[tuple[str, Point]]
     back_end: BackEnd
     out: Path
     paths: Paths
     keep_captures: bool = True
-    # Of an only file the results are in the run's directory, of several each in one below.
+    # Whether a single file's results go into the run directory itself, not one below.
     one: bool = False
-    # For another lab on this machine to end.
+    # How long to wait for another lab on this machine to end.
     wait_s: float = 0.0
 
 
 def run(sweep: Sweep, progress: Progress) -> int:
-    """The exit code: 0 when every point is there."""
+    """Runs a sweep. Returns exit code 0 if every point is there."""
 
     def sweep_all() -> int:
         _check(sweep, progress)
@@ -87,12 +87,12 @@ def run(sweep: Sweep, progress: Progress) -> int:
 
 
 def judge(judged: Judged, progress: Progress) -> int:
-    """The exit code: 0 when every case ran and everything held."""
+    """Runs a judge's cases. Returns exit code 0 if every case ran and everything held."""
     return _orderly(lambda: _judge(judged, progress), "everything was removed", progress)
 
 
 def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) -> int:
-    """The exit code of an action, whatever ends it."""
+    """Returns the exit code of an action, however it ends."""
     with signals.as_exception():
         try:
             return action()
@@ -110,7 +110,7 @@ def _orderly(action: Callable[[], int], interrupted: str, progress: Progress) ->
 def _judge(judged: Judged, progress: Progress) -> int:
     if judged.back_end.name not in judged.judge.BACK_ENDS:
         raise ExperimentError(
-            f"{judged.back_end.name}: this judge has {' and '.join(judged.judge.BACK_ENDS)}: "
+            f"{judged.back_end.name}: this judge needs {' or '.join(judged.judge.BACK_ENDS)}: "
             "choose with --back-end"
         )
     out: Path | None = None
@@ -121,7 +121,7 @@ def _judge(judged: Judged, progress: Progress) -> int:
             refuse([point], judged.back_end)
             if point.experiment.managed:
                 raise ExperimentError(
-                    f"{point.experiment.name}: aqm: judges go by the controller, which does not "
+                    f"{point.experiment.name}: aqm: judges rely on the controller, which does not "
                     "know of it: take `sweep`, or --aqm of a trial"
                 )
         except ExperimentError as error:
@@ -168,7 +168,7 @@ def _ready(judged: Judged, progress: Progress) -> None:
 
 
 def _check(sweep: Sweep, progress: Progress) -> None:
-    """Everything that can be known to fail before the first run."""
+    """Checks everything that can be known to fail before the first run."""
     if sweep.jobs > 1 and not sweep.back_end.several:
         raise ExperimentError(
             f"{sweep.back_end.name} makes one run at a time: leave out --jobs, or take ns3"
@@ -179,7 +179,7 @@ def _check(sweep: Sweep, progress: Progress) -> None:
 
 
 def refuse(points: Sequence[Point], back_end: BackEnd) -> None:
-    """Raises ExperimentError where a point cannot run there, with everything that it cannot."""
+    """Raises ExperimentError with everything that the back end cannot do at some point."""
     for point in points:
         problems = back_end.refuse(Plan.of(point.experiment, point.seed))
         if problems:
@@ -192,7 +192,7 @@ def _run(sweep: Sweep, progress: Progress) -> int:
     todo = [p for p in sweep.points if not sweep.store.is_complete(p.run_id)]
     done = len(sweep.points) - len(todo)
     if done:
-        progress.say(f"{done} of {len(sweep.points)} runs are there already")
+        progress.say(f"{done} of {len(sweep.points)} runs exist already")
     failed = (_at_once if sweep.back_end.several else _in_turn)(sweep, todo, done, progress)
     progress.say(f"runs: {sweep.store.root}")
     if failed:
@@ -201,7 +201,7 @@ def _run(sweep: Sweep, progress: Progress) -> int:
 
 
 def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
-    """How many failed."""
+    """Runs points one by one; returns how many failed."""
     over: list[float] = []
     failed = 0
     for number, point in enumerate(todo):
@@ -220,13 +220,13 @@ def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 
 
 def real_time_s(points: Sequence[Point]) -> float:
-    """Time of the runs one by one, if a second of a run is one of ours."""
+    """Duration of the runs one by one in real time."""
     return sum(p.experiment.seconds + OVERHEAD_S for p in points)
 
 
 def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
-    """How many failed. Simulated time has no fixed relation to ours: what is left goes by the
-    runs that were made."""
+    """Runs points in parallel; returns how many failed. Simulated time has no fixed relation to
+    real time: the time left is estimated from the completed runs."""
     begins_s: dict[int, float] = {}
     ended_numbers: set[int] = set()
 
@@ -255,7 +255,7 @@ def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 
 
 def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
-    """Whether the run is complete."""
+    """Runs a point; returns whether the run is complete."""
     try:
         run_dir = sweep.store.begin(point.run_id)
         done = make(sweep.back_end, sweep.paths, progress, point, run_dir, None)
@@ -281,8 +281,8 @@ def make(
     run_dir: Path,
     conduct: Conduct | None,
 ) -> Run:
-    """A run of a point in an empty directory, with its record. `conduct`: what goes on in it, in
-    place of one phase after the other."""
+    """Runs a point in an empty directory and writes its record. `conduct` replaces the phases one
+    after the other."""
     plan = Plan.of(point.experiment, point.seed)
     begin = time.monotonic(), cpu_s()
     (run_dir / "experiment.toml").write_text(tomli_w.dumps(point.document))
@@ -304,7 +304,7 @@ def make(
     elif isinstance(back_end, Embedded):
         measured = back_end.run(plan, run_dir, progress, conduct)
     else:
-        raise ExperimentError(f"{back_end.name}: has no controller at hand: take embedded")
+        raise ExperimentError(f"{back_end.name}: runs no controller: take embedded")
     record["phases"] = [_phase(p) for p in measured]
     program = paths.binary("tidemark-controller")
     record["rows"] = [
@@ -316,13 +316,13 @@ def make(
 
 
 def cpu_s() -> float:
-    """CPU time of this process, and of those it has waited for."""
+    """CPU time of this process and of the children it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def _phase(phase: MeasuredPhase) -> JsonObject:
-    """With its windows: what a figure needs to cut the capture."""
+    """The record of a phase, with the windows that a figure needs to cut the capture."""
     return {
         "name": phase.name,
         "limits": [limits.document() for limits in phase.limits],
@@ -346,7 +346,7 @@ def _known(value: float | None, form: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """As it is told: s, min, or h and min."""
+    """Formats a duration: s, min, or h and min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

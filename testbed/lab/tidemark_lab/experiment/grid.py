@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points of a grid: the file with each combination of values put in. Pure."""
+"""Points of a grid: the file with each combination of values filled in. Pure."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _STEP = re.compile(r"([A-Za-z0-9_-]+)|\[([0-9]+)\]")
 @dataclass(frozen=True)
 class Point:
     experiment: Experiment
-    # The file's text of it: without the grid, with this point's values.
+    # The file's content for this point: without the grid, with the point's values.
     document: JsonObject
-    # Path and value of each axis of the grid.
+    # Path and value for each axis of the grid.
     settings: JsonObject
     repetition: int
     seed: int
 
     @property
     def digest(self) -> str:
-        """Of everything that decides what the run does."""
+        """Digest of everything that decides what the run does."""
         text = json.dumps([self.document, self.seed], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:10]
 
     def changed(self, values: JsonObject, seed: int | None = None) -> Point:
-        """With other values, by their paths, and another seed."""
+        """Returns a copy with other values, given by path, and possibly another seed."""
         document = copy.deepcopy(self.document)
         for path, value in values.items():
             put(document, path, value, self.experiment.name)
@@ -46,7 +46,7 @@ class Point:
 
     @property
     def run_id(self) -> str:
-        """Name of its directory: the same settings have the same name."""
+        """Name of the run directory; equal settings have equal names."""
         values = "-".join(_short(v) for v in self.settings.values())
         parts = [self.experiment.name, values, f"s{self.seed}", self.digest]
         return "-".join(p for p in parts if p)
@@ -60,8 +60,8 @@ def _short(value: Any) -> str:
 def points(
     document: JsonObject, where: str, overrides: JsonObject | None = None, full: bool = False
 ) -> list[Point]:
-    """Every combination of the grid, each as often as it is repeated; repetitions come last, so
-    that all of the grid is seen once before anything is repeated. `full`: of the long form."""
+    """Returns every combination of the grid, repeated as often as asked; repetitions come last, so
+    that the whole grid is run once before anything is repeated. `full`: use the long form."""
     base = copy.deepcopy(document)
     if full:
         load.check(base, where)
@@ -70,7 +70,7 @@ def points(
         put(base, path, value)
         base.get("grid", {}).pop(path, None)
     load.check(base, where)
-    # The long form decides nothing in the short one.
+    # The long form does not affect the short one.
     base.pop("full", None)
     grid = base.pop("grid", {})
     for path, values in grid.items():
@@ -87,27 +87,27 @@ def points(
         run = experiment.run
         one.setdefault("run", {}).pop("repetitions", None)
         one["run"].pop("seed", None)
-        # The default is written out: it decides as well.
+        # Makes the default explicit, because it affects the run.
         one["run"]["back_end"] = run.back_end
         if run.back_end != "ns3":
             one["topology"]["offloads"] = experiment.topology.offloads
         if run.back_end != "remote":
-            # The places of hosts decide nothing elsewhere.
+            # The places of hosts only matter to the back end `remote`.
             one.pop("remote", None)
         one.pop("about", None)
-        # The judge decides none of the rows.
+        # The judge affects no row.
         one.pop("judge", None)
         found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
     if len(found) > 5000:
         raise ExperimentError(f"{where}: {len(found)} runs: at most 5000")
     ids = [p.run_id for p in found]
     if len(set(ids)) != len(ids):
-        raise ExperimentError(f"{where}: grid: a value stands twice in one list")
+        raise ExperimentError(f"{where}: grid: a list has a value twice")
     return sorted(found, key=lambda p: p.repetition)
 
 
 def lengthened(document: JsonObject) -> JsonObject:
-    """A checked file with its long form in the place of the short one."""
+    """Returns a checked file with the short form's values replaced by the long form's."""
     out = copy.deepcopy(document)
     full = out.pop("full", {})
     run = out.setdefault("run", {})
@@ -121,22 +121,22 @@ def lengthened(document: JsonObject) -> JsonObject:
 
 
 def put(document: JsonObject, path: str, value: Any, where: str = "--set") -> None:
-    """Sets the value at `traffic.persistent.long.count`: items of a list go by their name or
-    as `[0]`. What is not there yet is added to the table that is."""
+    """Sets the value at a path such as `traffic.persistent.long.count`; list items are given by
+    name or as `[0]`. Adds missing keys and tables to the table that exists."""
     steps = [m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(path)]
     if not steps:
-        raise ExperimentError(f'{where}: "{path}" is no path of a parameter')
+        raise ExperimentError(f'{where}: "{path}" is not the path of a parameter')
     here: Any = document
     for number, step in enumerate(steps[:-1]):
         done = ".".join(map(str, steps[: number + 1]))
         if isinstance(here, dict) and step not in here and isinstance(steps[number + 1], str):
-            # A table that the file leaves out; the check knows whether there is such a one.
+            # A table that the file leaves out; the check rejects it if the model has no such table.
             here[step] = {}
         here = _inside(here, step, f'{where}: "{path}": there is no {done}')
     if isinstance(here, dict) and isinstance(steps[-1], str):
         here[steps[-1]] = value
         return
-    raise ExperimentError(f'{where}: "{path}": {steps[-1]} is no key of a table')
+    raise ExperimentError(f'{where}: "{path}": {steps[-1]} is not a key of a table')
 
 
 def _inside(here: Any, step: int | str, problem: str) -> Any:

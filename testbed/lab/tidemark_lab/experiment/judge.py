@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judge says what the rows of an experiment come to: with a file that names it, it is a command.
+"""A judge draws conclusions from an experiment's rows; naming it makes a file a command.
 
-The runner (`execute`) owns preflight, directories, interruption, errors and `run.json`; a judge has
-what is left.
+The runner (`execute`) handles preflight, directories, interruption, errors and `run.json`; a judge
+does the rest.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .grid import Point
 from .plan import Plan
 from .rows import kept_link
 
-# Carries out a run in a running lab, from its start to its end.
+# Runs an experiment in a running lab, from start to end.
 Conduct = Callable[[Live], list[MeasuredPhase]]
 
 
 @dataclass(frozen=True)
 class Run:
     plan: Plan
-    # `capture/`, `truth.json`, `logs/`, `links/`, `run.json`.
+    # Has `capture/`, `truth.json`, `logs/`, `links/`, `run.json`.
     run_dir: Path
     phases: list[MeasuredPhase]
     # The content of `run.json`, with the rows.
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def rows(self) -> list[JsonObject]:
-        """One a phase and switch (docs/reference/experiments.md)."""
+        """One row per phase and switch (docs/reference/experiments.md)."""
         rows: list[JsonObject] = self.record["rows"]
         return rows
 
@@ -49,7 +49,7 @@ class Run:
         return Truth.read(self.run_dir / "truth.json")
 
     def link(self, phase: str, switch: int = 0) -> JsonObject:
-        """Everything that `analyze` says of a phase: more than its row."""
+        """The complete `analyze` record of a phase: more than its row."""
         name = self.plan.experiment.topology.switches[switch].name
         found: JsonObject = json.loads(kept_link(self.run_dir, phase, name).read_text())
         return found
@@ -57,15 +57,15 @@ class Run:
 
 @dataclass(frozen=True)
 class Case:
-    # Of the experiment, without the name of its set.
+    # Name of the experiment, without that of its set.
     name: str
     point: Point
-    # Made, and empty.
+    # Exists, and is empty.
     run_dir: Path
     back_end: BackEnd
     paths: Paths
     progress: Progress
-    # Makes a run of a point in a directory.
+    # Runs a point in a directory.
     make: Callable[[Point, Path, Conduct | None], Run]
 
     def run(
@@ -75,9 +75,9 @@ class Case:
         seed: int | None = None,
         folder: str | None = None,
     ) -> Run:
-        """Runs the file. `conduct`: in place of one phase after the other (embedded, bmv2).
-        `changed`: other values, by their paths, for this run; `folder`: below the case's
-        directory, where it runs more than once. Raises what the runner reports."""
+        """Runs the file. `conduct` replaces the phases one after the other (embedded, bmv2);
+        `changed`: other values for this run, by path; `folder`: subdirectory of the case's, if it
+        runs more than once. Raises the runner's errors."""
         point = self.point.changed(changed or {}, seed)
         run_dir = self.run_dir / folder if folder else self.run_dir
         run_dir.mkdir(exist_ok=True)
@@ -87,28 +87,28 @@ class Case:
 
 
 class Judge(Protocol):
-    # It needs a running controller, unless `ns3` is among them.
+    # Back ends that this judge supports; all but `ns3` have a running controller.
     BACK_ENDS: ClassVar[tuple[str, ...]] = ("embedded", "bmv2")
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
-        """The options that this judge alone knows, after the name of the experiment."""
+        """Adds this judge's own options, given after the name of the experiment."""
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Judge:
-        """From these options. Raises ExperimentError where they make no sense."""
+        """Makes a judge from its options. Raises ExperimentError if they make no sense."""
 
     def altered(self, document: JsonObject) -> JsonObject:
-        """A file as its options change it; before the overrides of `--set`."""
+        """Returns the file as changed by the options, before the overrides of `--set`."""
 
     def carry_out(self, case: Case) -> JsonObject:
-        """Runs a case, as often as it takes; what is kept of it. Errors are the runner's."""
+        """Runs a case, as often as needed; returns its record. The runner handles errors."""
 
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
-        """Writes the records, after each case, of all cases so far."""
+        """Writes the records of all cases so far; called after each case."""
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """Says the judgement, after the last case; whether everything held."""
+        """Reports the judgement after the last case; returns whether everything held."""
 
 
 def find(name: str) -> type[Judge]:

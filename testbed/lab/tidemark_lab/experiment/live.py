@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports of a plan at a running controller: settings of a phase, limits in force, estimates."""
+"""A plan's ports at a running controller: applies phases, reads limits in force and estimates."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .quantities import FRAME_BYTES
 
 ADVICE_WAIT_S = 15.0
 SERIES_POINTS = 20_000
-# Until a phase says otherwise: advice is applied when the experiment asks for it.
+# Until a phase says otherwise, advice is applied only when the experiment asks for it.
 FIRST_MODE = "confirm"
-# Why a limit was set, in the audit log of the controller.
+# Reason given for the first limits in the controller's audit log.
 FIRST = "experiment, before its first phase"
 
 
 @dataclass(frozen=True)
 class Links:
-    """`check` raises where a program of the run has ended."""
+    """A plan's ports at the controller; `check` raises if a program of the run has ended."""
 
     plan: Plan
     places: Sequence[Place]
@@ -41,15 +41,15 @@ class Links:
         self.controller.post(where, body)
 
     def set_phase(self, phase: Phase, before: list[Limits]) -> list[Limits]:
-        """Makes the settings of a phase; the limits then in force."""
+        """Applies the settings of a phase; returns the limits then in force."""
         self._order(phase)
         return self._changed(phase, before, self.plan.limits_in(phase, before))
 
     def set_advised(
         self, phase: Phase, before: list[Limits], advice: Sequence[JsonObject | None]
     ) -> list[Limits]:
-        """Makes the settings of a phase that begins with the advice of the one before it; the
-        limits then in force."""
+        """Applies the settings of a phase that starts with the advice from the one before it;
+        returns the limits then in force."""
         self._order(phase)
         most = self.plan.most_limit_bytes
         wanted = [limits_of_advice(a, b, most) for a, b in zip(advice, before, strict=True)]
@@ -62,13 +62,13 @@ class Links:
         return wanted
 
     def apply_advice(self, phase: Phase, before: list[Limits]) -> list[Limits]:
-        """Makes the settings of a phase that begins with the advice of the moment, of a controller
-        that keeps no phases; the limits then in force."""
+        """Applies the settings of a phase that starts with the current advice, for a controller
+        that keeps no phases; returns the limits then in force."""
         self._order(phase)
         return [self.advised(k, before[k]) for k in range(len(self.places))]
 
     def _order(self, phase: Phase) -> None:
-        """Sets targets and mode of the controller from here on."""
+        """Sets the controller's targets and mode, if the phase has any."""
         if phase.targets is not None:
             self.set_targets(phase.targets)
         if phase.mode is not None:
@@ -79,7 +79,7 @@ class Links:
             self.controller.post("/targets", target_request(place, wanted))
 
     def advised(self, switch: int, before: Limits) -> Limits:
-        """The controller's advice is applied; where it is the limit in force, nothing is. The
+        """Applies the controller's advice, or nothing if it equals the limit in force. Returns the
         limits then in force."""
         deadline = time.monotonic() + ADVICE_WAIT_S
         while True:
@@ -97,11 +97,11 @@ class Links:
             time.sleep(0.2)
 
     def advice(self, switch: int) -> JsonObject:
-        """The present state, and whether it can be applied."""
+        """Returns the current advice, and whether it can be applied."""
         return self.controller.get(f"/advice?{query(self.places[switch])}")
 
     def in_force(self, before: list[Limits]) -> list[Limits]:
-        """Limits of the switches now: a controller in auto mode has its own."""
+        """Returns the current limits of the switches: in auto mode the controller changes them."""
         found = []
         for k in range(len(self.places)):
             limit = self.link(k).get("limit")
@@ -109,17 +109,17 @@ class Links:
         return found
 
     def now(self) -> list[tuple[int, int]]:
-        """The clock of each switch, as its newest reports have it, and Unix time here; ns."""
+        """Returns the clock of each switch, by its newest reports, and the Unix time here; ns."""
         return [(self.link(k)["now_ns"], time.time_ns()) for k in range(len(self.places))]
 
     def series(self, from_ns: int) -> JsonObject:
-        """Of the first switch, from a time of its clock until now."""
+        """Returns the first switch's series, from a time of its clock until now."""
         to_ns = self.link(0)["now_ns"]
         span = f"from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
         return self.controller.get(f"{path(self.places[0])}/series?{span}")
 
     def live(self) -> list[JsonObject]:
-        """The controller's view of each switch at this moment."""
+        """Returns the controller's current view of each switch."""
         found: list[JsonObject] = []
         for k in range(len(self.places)):
             try:
@@ -130,7 +130,7 @@ class Links:
 
 
 def in_short(link: JsonObject) -> JsonObject:
-    """The state of a controller's link at a moment."""
+    """Summarises a link's state as the controller returns it."""
     estimates = (link.get("estimate") or {}).get("estimates") or {}
     return {
         "n_b": (estimates.get("n_b") or {}).get("value"),
@@ -152,12 +152,12 @@ def named(place: Place) -> JsonObject:
 
 
 def reason(phase: Phase) -> str:
-    """As the audit log of the controller has it."""
+    """Reason for the audit log of the controller."""
     return f"experiment, phase {phase.name}"
 
 
 def limit_request(place: Place, limit: JsonObject, why: str) -> tuple[str, JsonObject]:
-    """Path and body of what sets a limit."""
+    """Path and body of a request that sets a limit."""
     return f"{path(place)}/limit", {**request(limit), "reason": why}
 
 
@@ -171,7 +171,7 @@ def limits_of(document: JsonObject, before: Limits) -> Limits:
 
 
 def limits_of_advice(advice: JsonObject | None, before: Limits, most_bytes: int) -> Limits:
-    """At a port that marks the advice is the threshold, and says what is to be above it."""
+    """Limits from advice, which gives a threshold and the limit above it for a port that marks."""
     wanted = (advice or {}).get("limit_bytes")
     if advice is None or wanted is None:
         raise LabError("the phase before led to no advice that could be applied")
@@ -183,12 +183,12 @@ def limits_of_advice(advice: JsonObject | None, before: Limits, most_bytes: int)
 
 
 def target_request(place: Place, wanted: Targets) -> JsonObject:
-    """A bound that is left out would stay as it is there, so every bound is given."""
+    """A bound left out of a request keeps its value, so every bound is given."""
     return {**named(place), "loss_rate": None, "delay_ms": None, **targets(wanted)}
 
 
 def targets(wanted: Targets) -> JsonObject:
-    """As the controller's configuration has them; what is not there is no bound."""
+    """Targets in the form of the controller's configuration; a missing key is no bound."""
     out: JsonObject = {
         "utilisation": wanted.utilisation,
         "confidence": wanted.confidence,

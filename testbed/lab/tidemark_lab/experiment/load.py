@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading EXPERIMENT.toml; every error says the file and the path of the key."""
+"""Reads EXPERIMENT.toml; every error names the file and the path of the key."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ FILES = EXPERIMENTS
 
 
 class ExperimentError(LabError):
-    """The file cannot be run: where, what, and what to do."""
+    """The file cannot be run: says where, why, and what to do."""
 
 
 def said(error: LabError) -> str:
-    """As the terminal has it: an error of a file names its place itself."""
+    """Error text for the terminal: an error of a file already names its place."""
     return str(error) if isinstance(error, ExperimentError) else f"lab: {error}"
 
 
 def read(path: Path) -> JsonObject:
-    """The file as it is written, its paths as seen from here."""
+    """Reads the file; its paths become relative to the current directory."""
     try:
         document = tomllib.loads(path.read_text())
     except OSError as error:
@@ -48,7 +48,7 @@ def read(path: Path) -> JsonObject:
 
 
 def _find_programs(document: JsonObject, folder: Path) -> None:
-    """Leaves to `check` what is no table or text there."""
+    """Resolves paths of programs; leaves values of the wrong type to `check`."""
     topology = document.get("topology")
     switches = topology.get("switches") if isinstance(topology, dict) else None
     for switch in switches if isinstance(switches, list) else []:
@@ -65,7 +65,7 @@ def _find_programs(document: JsonObject, folder: Path) -> None:
 
 
 def value(text: str) -> object:
-    """Of TOML; else the text."""
+    """Parses a TOML value; returns the text itself if it is none."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -73,7 +73,7 @@ def value(text: str) -> object:
 
 
 def check(document: JsonObject, where: str) -> Experiment:
-    """The typed experiment, or every error in it."""
+    """Returns the typed experiment, or raises with every error in it."""
     try:
         return Experiment.model_validate(document)
     except ValidationError as error:
@@ -98,7 +98,7 @@ def _line(error: ErrorDetails, document: JsonObject) -> str:
 
 
 def _without_tags(loc: tuple[int | str, ...], document: Any) -> tuple[int | str, ...]:
-    """Pydantic puts the tag of a union into the path; the file has no such key."""
+    """Removes a union's tags, which Pydantic adds to the path but the file does not have."""
     kept: list[int | str] = []
     here = document
     for number, part in enumerate(loc):
@@ -116,12 +116,12 @@ def _without_tags(loc: tuple[int | str, ...], document: Any) -> tuple[int | str,
 
 
 def path_text(loc: tuple[int | str, ...]) -> str:
-    """`traffic.persistent[0].count`."""
+    """Formats a path like `traffic.persistent[0].count`."""
     return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in loc).removeprefix(".")
 
 
 def known_keys(loc: tuple[int | str, ...]) -> list[str]:
-    """Keys allowed at a place; empty if that is not known."""
+    """Returns the keys allowed at a place; empty if unknown."""
     kinds: list[type[BaseModel]] = [Experiment]
     for part in loc:
         if isinstance(part, int):
@@ -131,14 +131,14 @@ def known_keys(loc: tuple[int | str, ...]) -> list[str]:
             if part in kind.model_fields:
                 found += models(kind.model_fields[part].annotation)
             else:
-                # A key of a table by name: the models stay those of its values.
+                # The name of an entry in a table: the models stay those of its values.
                 found.append(kind)
         kinds = found
     return sorted({key for kind in kinds for key in kind.model_fields})
 
 
 def models(annotation: Any) -> list[type[BaseModel]]:
-    """The models that a type is made of."""
+    """Returns the models that a type consists of."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [m for argument in get_args(annotation) for m in models(argument)]

@@ -12,9 +12,9 @@ from .quantities import ETHERNET_BYTES, MTU, Fraction, Limit, Rate, Seconds, Str
 from .remote.model import RemoteLab
 from .traffic import NAME, Datagrams, Group, Persistent, Traffic, one_or_more
 
-# IPv4's smallest (RFC 791), and that of jumbo frames.
+# IPv4's smallest MTU (RFC 791), and that of jumbo frames.
 LEAST_MTU, MOST_MTU = 576, 9000
-# A datagram of 1200 bytes (RFC 9000 14) with its headers.
+# A datagram of 1200 bytes (RFC 9000 14) plus headers.
 QUIC_MTU = 1228
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
 JUDGES = ("demo", "steps", "sweep", "trial", "iterate")
@@ -68,7 +68,7 @@ class Switch(Strict):
         description="`fair`: deficit round robin over flows, drops from the longest (ns3)",
     )
     aqm: Management = Field(default=None, description="queue management, below (embedded)")
-    program: Program | None = Field(default=None, description="other than Tidemark's (embedded)")
+    program: Program | None = Field(default=None, description="in place of Tidemark's (embedded)")
 
     @model_validator(mode="after")
     def _consistent(self) -> Switch:
@@ -85,7 +85,7 @@ class Hosts(Strict):
     """Sending hosts, one for each round trip."""
 
     name: str = Field(pattern=NAME, description="name of the group")
-    switch: str | None = Field(default=None, description="where they enter; default: the first")
+    switch: str | None = Field(default=None, description="switch they connect to; default: first")
     rtts: Annotated[
         list[Seconds],
         BeforeValidator(one_or_more, json_schema_input_type=Seconds | list[Seconds]),
@@ -111,7 +111,7 @@ class Hosts(Strict):
 class Topology(Strict):
     """A row of 1 to 4 switches, with one receiver behind the last."""
 
-    switches: list[Switch] = Field(min_length=1, max_length=4, description="in their order")
+    switches: list[Switch] = Field(min_length=1, max_length=4, description="in order")
     hosts: list[Hosts] = Field(min_length=1, description="sending hosts")
     mtu: int = Field(
         default=MTU,
@@ -122,7 +122,7 @@ class Topology(Strict):
     offloads: bool = Field(
         default=True,
         description="hosts leave segmentation and checksums to their interfaces, and the switch "
-        "cuts their super-frames; false: whole packets only (embedded)",
+        "cuts their super-frames; false: only whole packets (embedded)",
     )
 
     @model_validator(mode="after")
@@ -146,7 +146,7 @@ class Targets(Strict):
     loss: Fraction | None = Field(default=0.01, description="largest share of lost packets")
     delay: Seconds | None = Field(default=None, description="largest queueing delay")
     confidence: Fraction = Field(default=0.9, ge=0.5, le=0.99, description="chance of meeting each")
-    margin: Fraction = Field(default=0.0, lt=1, description="distance from the bounds to aim for")
+    margin: Fraction = Field(default=0.0, lt=1, description="how far inside the bounds to aim")
 
 
 class Phase(Strict):
@@ -155,9 +155,9 @@ class Phase(Strict):
     name: str = Field(pattern=NAME, description="name in the table")
     settle: Seconds = Field(default=5.0, description="time before the measurement")
     duration: Seconds = Field(description="time of the measurement, at least `1s`")
-    limit: Limit | None = Field(default=None, description="of every switch; default: unchanged")
-    threshold: Limit | None = Field(default=None, description="of every switch")
-    action: Action | None = Field(default=None, description="of every switch")
+    limit: Limit | None = Field(default=None, description="for every switch; default: unchanged")
+    threshold: Limit | None = Field(default=None, description="for every switch")
+    action: Action | None = Field(default=None, description="for every switch")
     switches: dict[str, LimitSettings] = Field(default={}, description="single switches, by name")
     mode: Literal["confirm", "recommend", "auto"] | None = Field(
         default=None, description="mode of the controller from here on (not ns3)"
@@ -185,7 +185,7 @@ class Run(Strict):
     warmup: Seconds = Field(default=6.0, description="time before the first phase")
     repetitions: int = Field(default=1, ge=1, le=1000, description="runs of each point of the grid")
     seed: int = Field(
-        default=1, ge=0, le=2**31, description="of the first run; later ones count up"
+        default=1, ge=0, le=2**31, description="seed of the first run; later ones count up"
     )
 
 
@@ -194,8 +194,8 @@ class Full(Strict):
 
     warmup: Seconds | None = Field(default=None, description="time before the first phase")
     repetitions: int | None = Field(default=None, ge=1, le=1000, description="runs of each point")
-    settle: Seconds | None = Field(default=None, description="of every phase")
-    duration: Seconds | None = Field(default=None, description="of every phase")
+    settle: Seconds | None = Field(default=None, description="for every phase")
+    duration: Seconds | None = Field(default=None, description="for every phase")
     captures: bool = Field(default=True, description="keeps the packets; false: only the rows")
     phases: list[Phase] = Field(default=[], description="further phases, after the others")
     grid: dict[str, list[Any]] = Field(default={}, description="axes in place of the short form's")
@@ -208,7 +208,7 @@ class Experiment(Strict):
     name: str = Field(pattern=NAME, description="name of the experiment")
     about: str = Field(default="", max_length=400, description="one sentence")
     judge: Literal["demo", "steps", "sweep", "trial", "iterate"] | None = Field(
-        default=None, description="judgement of the rows by `run`; default: none"
+        default=None, description="judge of the rows in `run`; default: none"
     )
     run: Run = Field(default=Run(), description="repetitions, seed, back end")
     topology: Topology = Field(description="switches and hosts")
@@ -280,17 +280,17 @@ class Experiment(Strict):
                 )
 
     def path_of(self, hosts: str) -> list[str]:
-        """The switches that these hosts' data pass."""
+        """Switches that data from these hosts pass."""
         names = [s.name for s in self.topology.switches]
         enters = next(h.switch for h in self.topology.hosts if h.name == hosts)
         return names if enters is None else names[names.index(enters) :]
 
     @property
     def managed(self) -> list[str]:
-        """The switches with queue management."""
+        """Switches with queue management."""
         return [s.name for s in self.topology.switches if s.aqm is not None]
 
     @property
     def seconds(self) -> float:
-        """Of a whole run."""
+        """Duration of a whole run."""
         return self.run.warmup + sum(p.settle + p.duration for p in self.phases)

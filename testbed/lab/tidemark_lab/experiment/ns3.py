@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ns-3 scenario in testbed/ns3: a program apart, compiled at its first use.
+"""The ns-3 scenario in testbed/ns3: a separate program, compiled on first use.
 
-It links ns-3 and is under the GPL, version 2; it is run, never linked or imported.
+It links ns-3 and is under the GPL, version 2; the lab runs it, and never links or imports it.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ..processes import run_within
 
 LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control")
 VERSION = "3.44"
-# As the Makefile has it.
+# The Makefile has the same version.
 WHEEL = "ns3==3.44.post0"
 OPTIONS = ("-std=c++20", "-O2")
 COMPILE_TIMEOUT_S = 600
-# Simulated traffic that never ends is a fault of the scenario. Long runs are given more. It is
-# CPU time: a run that waits on a busy machine is no fault.
+# A simulation that never ends is a fault of the scenario. Long runs get more. CPU time, because a
+# run that waits on a busy machine is not at fault.
 MOST_CPU_S = 1800.0
 
 
 class Ns3Missing(LabError):
-    """The wheel or the compiler is not there."""
+    """The wheel or the compiler is missing."""
 
 
 def find_wheel() -> Path:
-    """The folder with ns-3's `include` and `lib64`: $TIDEMARK_NS3, or where `make venv-ns3`
-    puts it."""
+    """Returns the folder with ns-3's `include` and `lib64`: $TIDEMARK_NS3, or the place where `make
+    venv-ns3` installs it."""
     named = os.environ.get("TIDEMARK_NS3")
     place = Path(named) if named else Path(sys.prefix) / "ns3" / "ns3"
     if (place / "include" / "ns3" / "core-module.h").exists():
@@ -48,7 +48,7 @@ def find_wheel() -> Path:
 
 
 def program() -> Path:
-    """The compiled scenario, from the cache or made now."""
+    """Returns the compiled scenario, from the cache or compiled now."""
     wheel = find_wheel()
     sources = sorted([*NS3_SOURCES.glob("*.cc"), *NS3_SOURCES.glob("*.h")])
     digest = hashlib.sha256(f"{wheel} {OPTIONS} {VERSION}".encode())
@@ -78,15 +78,15 @@ def program() -> Path:
         )
         if done.returncode != 0:
             raise LabError(f"testbed/ns3 does not compile: {done.stderr.strip()[-2000:]}")
-        # Another process that compiled it meanwhile made an equal one.
+        # If another process compiled it in the meantime, its program is identical.
         out.replace(made)
     return made
 
 
 def simulate(scenario: str, out: Path, most_cpu_s: float = MOST_CPU_S) -> None:
-    """Runs a scenario; `reports.pcap`, `tcp_probe.txt` and `truth.json` are in `out` then.
+    """Runs a scenario; writes `reports.pcap`, `tcp_probe.txt` and `truth.json` to `out`.
 
-    Raises LabError where it fails, or takes more than `most_cpu_s` of CPU time."""
+    Raises LabError if it fails or takes more than `most_cpu_s` of CPU time."""
     out.mkdir(parents=True, exist_ok=True)
     text = out / "scenario.txt"
     text.write_text(scenario)

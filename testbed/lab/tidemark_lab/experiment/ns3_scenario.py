@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan as the scenario that testbed/ns3 reads. Pure."""
+"""Translates a plan into the scenario format of testbed/ns3. Pure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .senders import DatagramFlow, Host, Transfers
 from .traffic import ClosedLoop
 
 IP_BYTES = 1500
-# A full packet as ns-3's device counts it: a turn of fair queueing.
+# Size of a full packet in ns-3's device: one turn of fair queueing.
 PPP_BYTES = IP_BYTES + 2
-# The scenario counts IP bytes: at this rate a full packet takes as long as on the wire.
+# The scenario counts IP bytes; with this factor a full packet takes as long as on the wire.
 IP_SHARE = IP_BYTES / (FRAME_BYTES + WIRE_BYTES)
 CONGESTION_CONTROLS = {
     "reno": "LinuxReno",
-    # Half a segment a round trip with delayed acknowledgements, as ns-2's.
+    # Grows half a segment per round trip with delayed acknowledgements, like ns-2's.
     "newreno": "NewReno",
     "cubic": "Cubic",
     "bbr": "Bbr",
@@ -38,7 +38,7 @@ CONGESTION_CONTROLS = {
     "veno": "Veno",
     "ledbat": "Ledbat",
 }
-# Packets under way when the last phase ends still arrive.
+# Lets packets in flight arrive after the last phase.
 TAIL_S = 0.5
 
 
@@ -57,7 +57,7 @@ def _limit_fields(limits: Limits) -> JsonObject:
 def scenario_text(
     plan: Plan, phases: list[MeasuredPhase], records: list[tuple[str, list[JsonObject]]]
 ) -> str:
-    """As testbed/ns3 reads it."""
+    """Returns the scenario as text."""
     experiment = plan.experiment
     out: list[JsonObject] = []
     for switch in range(len(experiment.topology.switches)):
@@ -78,7 +78,7 @@ def scenario_text(
 
 
 def _link_records(plan: Plan, phases: list[MeasuredPhase], switch: int) -> list[JsonObject]:
-    """A link, and what belongs to it."""
+    """Returns the records of a link: rate, limits, scheduling and changes of the limit."""
     described = plan.experiment.topology.switches[switch]
     first = plan.first_limits()[switch]
     out: list[JsonObject] = [
@@ -95,7 +95,7 @@ def _link_records(plan: Plan, phases: list[MeasuredPhase], switch: int) -> list[
 
 
 def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
-    """Every flow in the order of its number, with its name."""
+    """Returns each flow's name and records, in the order of their numbers."""
     out: list[tuple[str, list[JsonObject]]] = []
     for flow in plan.flows:
         remote = flow.remote
@@ -111,7 +111,7 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         if flow.window_bytes:
             record["window_packets"] = max(1, round(flow.window_bytes / sizes.SEGMENT_BYTES))
         if remote:
-            # The token bucket of a real host counts Ethernet's header.
+            # A real host's token bucket includes Ethernet headers.
             record["access_bps"] = remote.rate * IP_BYTES / FRAME_BYTES
             record["access_packets"] = _packets(remote.queue)
         out.append((flow.name, _beside(record, flow.host)))
@@ -120,7 +120,7 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         for i, udp in enumerate(plan.datagrams)
     ]
     for number, transfers in enumerate(plan.transfers):
-        # A stream of its own: what one source draws changes no other's.
+        # Its own random stream: draws of one source do not affect any other.
         rng = np.random.default_rng([plan.seed, number])
         for user in range(max(transfers.users, 1)):
             out += _transfers(plan, transfers, user, rng, len(out))
@@ -128,8 +128,8 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
 
 
 def _beside(flow: JsonObject, host: Host) -> list[JsonObject]:
-    """With the first link that the flow passes, where that is not the first of the row, and what
-    it begins with, where that is said."""
+    """Adds the first link that the flow passes, unless it is the first in the row, and the initial
+    window, if given."""
     out = [flow]
     if host.switch:
         out.append({"record": "enters", "id": flow["id"], "link": host.switch})
@@ -154,8 +154,8 @@ def datagram_record(number: int, udp: DatagramFlow) -> JsonObject:
 def _transfers(
     plan: Plan, transfers: Transfers, user: int, rng: np.random.Generator, first: int
 ) -> list[tuple[str, list[JsonObject]]]:
-    """Of a Poisson source, or of one user, who starts each a thinking time after the end of the
-    one before."""
+    """Transfers of a Poisson source, or of one user, who starts each transfer a think time after
+    the previous one ended."""
     source = transfers.source
     closed = isinstance(source, ClosedLoop)
     end = min(plan.experiment.seconds, source.stop or float("inf"))
@@ -182,7 +182,7 @@ def _transfers(
     return out
 
 
-# Of a TCP flow, where it has none of it.
+# Default fields of a TCP flow: not used.
 NOTHING = {
     "stop_s": 0,
     "bytes": 0,
@@ -196,7 +196,7 @@ NOTHING = {
 def tcp_record(
     number: int, kind: str, cc: str, rtt_s: float, start_s: float, **more: float
 ) -> JsonObject:
-    """`more`: in place of NOTHING."""
+    """Returns the record of a TCP flow; `more` overrides NOTHING."""
     flow = {"kind": kind, "cc": cc, "rtt_s": rtt_s, "start_s": start_s}
     return {"record": "tcp", "id": number, **flow, **NOTHING, **more}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long simulated runs take: by the packets that are simulated. Pure."""
+"""Estimates how long simulated runs take, by the number of simulated packets. Pure."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .grid import Point
 from .model import Experiment
 from .quantities import FRAME_BYTES, WIRE_BYTES
 
-# Of one process, with the import of the capture and the estimates: before any run has shown it.
+# Speed of one process, including the capture's import and the estimates, until a run has shown it.
 PACKETS_PER_S = 15_000
-# A run that takes so many times as long does not end.
+# A run is stopped after this many times its expected duration.
 PATIENCE = 30
 
 
 def packets(experiment: Experiment) -> float:
-    """Packets that its switches forward when they are busy all the time."""
+    """Number of packets that the switches forward if they are busy all the time."""
     bits = sum(s.rate for s in experiment.topology.switches) * experiment.seconds
     return bits / 8 / (FRAME_BYTES + WIRE_BYTES)
 
 
 def patience_s(experiment: Experiment) -> float:
-    """CPU time that a run may take at most, or the import of its packets."""
+    """Largest CPU time of a run, or of the import of its packets."""
     return PATIENCE * packets(experiment) / PACKETS_PER_S
 
 
 @dataclass
 class Pace:
-    """Time and packets of the runs made so far, including other load at the time."""
+    """Time and packets of the runs so far; reflects other load on the machine."""
 
     took_s: float = 0.0
     packets: float = 0.0
@@ -39,6 +39,6 @@ class Pace:
         self.packets += packets(experiment)
 
     def left_s(self, points: Sequence[Point], jobs: int) -> float:
-        """Time that these runs will take, so many at once."""
+        """Returns how long these runs will take with `jobs` at a time."""
         per_packet = self.took_s / self.packets if self.packets else 1 / PACKETS_PER_S
         return per_packet * sum(packets(p.experiment) for p in points) / jobs

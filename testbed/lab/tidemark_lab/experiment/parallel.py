@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several runs at a time, each in a process of its own."""
+"""Runs several at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .. import signals
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from ..processes import end_with_parent
 
-# Makes a run; whether it is complete.
+# Makes a run; returns whether it is complete.
 Make = Callable[[int], bool]
 
 
@@ -25,10 +25,10 @@ def run(
     begins: Callable[[int], None],
     ended: Callable[[int, str], None],
 ) -> int:
-    """Makes all of them, `jobs` at a time; how many failed. `begins` is told before each, `ended`
-    after each, with what its process died of (empty: nothing). An interruption ends those under
-    way and is raised again when they are gone."""
-    # A run's back end and points need not be told to a process that begins as a copy.
+    """Makes all runs, `jobs` at a time; returns how many failed. Calls `begins` before each and
+    `ended` after each, with the reason if its process died (else empty). An interruption ends the
+    running ones and is raised again once they are gone."""
+    # A forked process has the run's back end and points already.
     context = multiprocessing.get_context("fork")
     todo = deque(numbers)
     running: dict[int, tuple[int, ForkProcess]] = {}
@@ -59,12 +59,12 @@ def run(
 
 
 def _child(make: Make, number: int) -> None:
-    # One that the sweep's death left behind would write where the next sweep does.
+    # If it outlived a killed sweep, it would write where the next sweep does.
     end_with_parent()
     try:
         with signals.as_exception():
             code = EXIT_OK if make(number) else EXIT_FAILED
     except signals.Interrupted:
         code = EXIT_INTERRUPTED
-    # Nothing of the parent's is ended here.
+    # Exits without running the parent's cleanup.
     os._exit(code)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities as an experiment writes them: `50mbit`, `20ms`, `64kB`, `0.5bdp`, `2%`. Pure.
+"""Quantities in an experiment file: `50mbit`, `20ms`, `64kB`, `0.5bdp`, `2%`. Pure.
 
-A bare number is refused wherever a unit decides what it means.
+A number without a unit is refused where the unit matters.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from pydantic_core import core_schema
 
 from . import units
 
-# On the wire beyond the Ethernet frame: preamble, frame check sequence, gap.
+# Bytes on the wire besides the Ethernet frame: preamble, frame check sequence, gap.
 WIRE_BYTES = 24
-# Of a full segment, with its Ethernet header: what a queue holds.
+# Size of a full segment with its Ethernet header, as a queue counts it.
 FRAME_BYTES = 1514
-# Bytes of a frame before its IP packet.
+# Bytes of a frame before the IP packet.
 ETHERNET_BYTES = 14
 MTU = FRAME_BYTES - ETHERNET_BYTES
 
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _QUANTITY = re.compile(rf"({_NUMBER})\s*(.*)")
-# Of any quantity, in its base unit.
+# Largest value of any quantity, in its base unit.
 _MOST = 1e18
 
 
 class Strict(BaseModel):
-    """Unknown keys are errors."""
+    """A model that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ def _by_first_name(table: Units) -> dict[str, float]:
 RATES = _by_first_name(units.RATE)
 TIMES = _by_first_name(units.TIME)
 BYTES = _by_first_name(units.SIZE)
-# Of a limit, besides the sizes.
+# Unit of a limit, in addition to the sizes.
 PACKETS = "packets"
 BDP, BDP_SQRT_N = "bdp", "bdp/sqrt_n"
 _LIMIT = [(size, [n for n in names if n]) for size, names in units.SIZE]
@@ -62,15 +62,15 @@ _LIMIT += [*units.TIME, (1.0, [BDP]), (1.0, [BDP_SQRT_N])]
 
 
 def _comparable(unit: str) -> tuple[str, str]:
-    """A unit without the case that does not count: all but a `B` or `b` at the end, or before
-    `/s` and `ps`."""
+    """A unit's name in lower case, except for a `B` or `b` at the end or before `/s` and `ps`,
+    whose case matters."""
     second = next((end for end in ("/s", "ps") if unit.endswith(end)), "")
     stem = unit.removesuffix(second)
     return (stem[:-1].lower() + "B" if stem.endswith("B") else stem.lower()), second
 
 
 def _parse(value: Any, table: Units, example: str) -> tuple[float, str]:
-    """The value in the base unit, and the first name of its unit."""
+    """Returns the value in the base unit, and the first name of its unit."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError(f'write a text with a unit, like "{example}"')
     if not isinstance(value, str):
@@ -89,7 +89,7 @@ def _parse(value: Any, table: Units, example: str) -> tuple[float, str]:
 
 
 def rate_bps(value: Any) -> float:
-    """`50mbit`: 50 000 000; above 0."""
+    """Parses a rate: `50mbit` is 50 000 000; above 0."""
     number = _parse(value, units.RATE, "50mbit")[0]
     if number <= 0:
         raise ValueError("a rate is above 0")
@@ -97,12 +97,12 @@ def rate_bps(value: Any) -> float:
 
 
 def seconds(value: Any) -> float:
-    """`20ms`: 0.02; 0 or above."""
+    """Parses a time: `20ms` is 0.02; 0 or above."""
     return _parse(value, units.TIME, "20ms")[0]
 
 
 def size_bytes(value: Any) -> int:
-    """`64kB`: 64 000; a packet is a full frame of 1514 bytes; above 0."""
+    """Parses a size: `64kB` is 64 000; a packet is a full frame of 1514 bytes; above 0."""
     number = _parse(value, units.SIZE, "64kB")[0]
     if number <= 0:
         raise ValueError("a size is above 0")
@@ -110,7 +110,7 @@ def size_bytes(value: Any) -> int:
 
 
 def fraction(value: Any) -> float:
-    """`2%` or 0.02."""
+    """Parses a fraction: `2%` or 0.02."""
     if isinstance(value, str):
         value = _parse(value, units.RATIO, "2%")[0]
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -122,8 +122,7 @@ def fraction(value: Any) -> float:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit of a port: so many bytes, as many as it sends in a time, or so many times C·T̄ or
-    C·T̄/√N_b."""
+    """A port's limit: in bytes, as the time to drain it, or as a multiple of C·T̄ or C·T̄/√N_b."""
 
     number: float
     unit: str
@@ -140,7 +139,7 @@ class Limit:
     def in_bytes(
         self, bdp_bytes: float, n_b: int, rate_bps: float, frame_bytes: int = FRAME_BYTES
     ) -> int:
-        """At least one frame, of which `packets` counts whole ones."""
+        """Returns the limit in bytes, at least one frame; `packets` are full frames."""
         if self.unit == PACKETS:
             return max(frame_bytes, round(self.number * frame_bytes))
         if self.unit in BYTES:
@@ -178,7 +177,7 @@ def text_schema(table: Units, title: str, examples: list[str]) -> JsonSchemaValu
 
 
 def _spelled(unit: str) -> str:
-    """A pattern that a unit's name matches in any case that does not count."""
+    """Returns a pattern that matches a unit's name and ignores case where it does not matter."""
     stem, second = _comparable(unit)
     whole = stem[-1:] in ("B", "b")
     free = stem[:-1] if whole else stem

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what follows from the model: the JSON Schema for editors and the reference page.
+"""Generates files from the model: the JSON Schema for editors and the reference page.
 
 python -m tidemark_lab.experiment.reference [--check]
 """
@@ -96,7 +96,7 @@ SIZES = """
 |---|---|---|
 """
 
-# The title of the keys that several tables have.
+# Title for the keys that several tables share.
 SHARED: dict[type[BaseModel], str] = {
     Senders: "`persistent`, `open_loop` and `closed_loop`",
     SshLine: "`remote.senders`, `remote.receiver` and `remote.collector.there`",
@@ -120,7 +120,7 @@ def page() -> str:
 
 
 def _sections() -> list[tuple[str, type[BaseModel]]]:
-    """Every table of the file in the order of the model, each once, with its path."""
+    """Returns every table of the file once, in the model's order, with its path."""
     found: list[tuple[str, type[BaseModel]]] = [("", Experiment)]
     for path, model in found:
         for name, field in model.model_fields.items():
@@ -134,7 +134,7 @@ def _sections() -> list[tuple[str, type[BaseModel]]]:
 
 
 def _section(title: str, model: type[BaseModel]) -> str:
-    """A list of the model's keys without those that several tables have."""
+    """Lists the model's keys, without those that several tables share."""
     shared = {n for b in SHARED if b in model.__mro__[1:] for n in b.model_fields}
     keys = [
         f"- {_key(model, name)}: {field.description}\n"
@@ -161,14 +161,14 @@ def _about(model: type[BaseModel]) -> str:
 
 
 def _value(model: type[BaseModel], name: str) -> str:
-    """Type of a key, unless a text or a table, and its default."""
+    """Type of a key, unless it is a text or a table, and its default."""
     kind = _words(model.model_json_schema(mode="validation")["properties"][name])
     kind = "" if kind in ("text", "table", "list of table") else kind
     return ", ".join(filter(None, (kind, _default(model.model_fields[name]))))
 
 
 def _words(schema: dict[str, Any]) -> str:
-    """The kind of a value, from its JSON Schema."""
+    """Describes the type of a value, from its JSON Schema."""
     if "$ref" in schema:
         return "table"
     if "format" in schema:
@@ -215,7 +215,7 @@ def schema() -> str:
 
 
 def _without_foreign_defaults(schema: Any) -> None:
-    """A default is a value of ours where the file has a text with a unit."""
+    """Removes number defaults of keys that are a text with a unit in the file."""
     if isinstance(schema, dict):
         if schema.get("type") == "string" and not isinstance(schema.get("default"), str):
             schema.pop("default", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what a back end measured to rows: one a phase and switch. The same for every back end."""
+"""Makes rows from measurements, one per phase and switch. Shared by all back ends."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def of_phase(
         kept = kept_link(run_dir, phase.name, plan.experiment.topology.switches[switch].name)
         kept.parent.mkdir(exist_ok=True)
         managed = plan.law(switch) is not None
-        # The controller does not know of queue management: no advice and no verdict there.
+        # The controller does not know about queue management, so no advice and no verdict.
         picture = None if managed else kept.with_suffix(".svg")
         link = offline.analyze(program, run_dir / "capture", window, place, picture)
-        # Everything the estimators say of the phase: more than a row has.
+        # The complete estimates of the phase: more than a row has.
         kept.write_text(json.dumps(link, indent=1) + "\n")
         there = _at_switch(plan, truth, switch, window)
         late = None
@@ -54,7 +54,7 @@ def of_phase(
 
 
 def kept_link(run_dir: Path, phase: str, switch: str) -> Path:
-    """The record of `analyze` on a phase; the picture of its verdict has the ending .svg."""
+    """Path of a phase's `analyze` record; the picture of its verdict has the extension .svg."""
     return run_dir / "links" / f"{phase}-{switch}.json"
 
 
@@ -75,7 +75,7 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
 
 
 def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[JsonObject]:
-    """Persistent flows that pass the switch from start to end, with their kind there."""
+    """Persistent flows that pass the switch from start to end, with their class there."""
     kinds = {flow.name: plan.kind_at(flow, switch) for flow in plan.flows}
     return [
         {**flow, "kind": kinds[flow["name"]]}
@@ -85,7 +85,7 @@ def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[Js
 
 
 def _truth(truth: Truth, there: list[JsonObject], window: Window) -> JsonObject:
-    # Of the kinds at this switch, which are not those of the whole way.
+    # By the classes at this switch, which differ from those over the whole path.
     found = truth.phase(window.start_unix_ns, window.end_unix_ns) | counted(there)
     return {f"true_{name}": value for name, value in found.items()}
 
@@ -156,7 +156,7 @@ def _machine(
 
 
 def whole(row: JsonObject, run: JsonObject, settings: JsonObject) -> JsonObject:
-    """A row with what it shares with the others of its run, in the table's order."""
+    """A complete row, with the values that all rows of a run share, in the table's order."""
     shared = run | row
     out = {c.name: shared.get(c.name) for c in COLUMNS}
     for path, value in settings.items():

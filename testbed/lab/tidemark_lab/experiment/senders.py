@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who sends what in an experiment: its groups as single hosts, flows and sources. Pure."""
+"""Senders of an experiment: its groups as single hosts, flows and sources. Pure."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from .quantities import MTU
 from .sizes import mean_bytes
 from .traffic import ClosedLoop, Datagrams, OpenLoop, Persistent, Remote
 
-# Flows that a step adds start within this time.
+# Flows added by a step start within this time.
 STEP_SPREAD_S = 0.5
 
 
 @dataclass(frozen=True)
 class Host:
-    """One sender: a round trip of a group, with or without ECN, and what its flows begin with."""
+    """One sender: a round trip of a group, with or without ECN, and its flows' initial window."""
 
     name: str
     group: str
-    # Index of the switch where it enters.
+    # Index of the switch that it connects to.
     switch: int
     rtt_s: float
     ecn: bool
-    # Packets; None: as its stack has it.
+    # Packets; None: its stack's default.
     initial_window: int | None = None
-    # Of its links: bytes of an IP packet.
+    # MTU of its links: bytes of an IP packet.
     mtu: int = MTU
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One persistent flow, in one span of time that it is there."""
+    """One persistent flow, in one of the time spans in which it runs."""
 
     name: str
     kind: str
@@ -41,7 +41,7 @@ class Flow:
     congestion_control: str
     window_bytes: int | None
     remote: Remote | None
-    # Index of the switch that limits it; None where none does.
+    # Index of the switch that limits it; None if none does.
     bottleneck: int | None
     start_s: float
     stop_s: float | None
@@ -49,14 +49,14 @@ class Flow:
 
 @dataclass(frozen=True)
 class Transfers:
-    """One host's part of an open-loop source, or of the users of a closed loop."""
+    """One host's part of an open-loop source, or of a closed loop's users."""
 
     name: str
     host: Host
     source: OpenLoop | ClosedLoop
-    # Of an open-loop source.
+    # Rate of an open-loop source.
     arrivals_per_s: float
-    # Of a closed loop.
+    # Number of users of a closed loop.
     users: int
 
 
@@ -64,14 +64,14 @@ class Transfers:
 class DatagramFlow:
     name: str
     host: Host
-    # With IP headers.
+    # Includes IP headers.
     rate_bps: float
     packet_bytes: int
     start_s: float
     stop_s: float | None
 
 
-# Group, round trip, ECN, initial window: what is the same has one host.
+# Group, round trip, ECN, initial window: flows with equal keys share a host.
 HostKey = tuple[str, float, bool, int | None]
 
 
@@ -106,7 +106,7 @@ def _hosts(
         hosts = next(h for h in experiment.topology.hosts if h.name == name)
         switch = names.index(hosts.switch) if hosts.switch else 0
         for rtt in hosts.rtts:
-            # Datagrams have neither.
+            # Datagrams have neither ECN nor an initial window.
             ecn, begins = getattr(group, "ecn", False), getattr(group, "initial_window", None)
             key = (name, rtt, ecn, begins)
             if key not in made:
@@ -135,7 +135,7 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
     out = []
     for i in range(group.most):
         host = hosts[i % len(hosts)]
-        # Every round trip sees every congestion control.
+        # Every congestion control is used with every round trip.
         controls = group.congestion_control
         control = controls[(i + i // len(hosts)) % len(controls)]
         bottleneck = None

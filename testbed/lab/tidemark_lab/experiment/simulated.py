@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The back end that simulates: the plan as a scenario of testbed/ns3, whose reports and
-senders' windows become a capture by the collector's importer, and its flows the truth."""
+"""The simulating back end: runs a plan as a scenario of testbed/ns3, and imports its reports and
+windows as a capture, its flows as the truth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .plan import FIRST_NODE, Plan
 from .quantities import FRAME_BYTES, MTU, WIRE_BYTES
 from .traffic import ClosedLoop, OpenLoop, Persistent, Traffic, one_or_more
 
-# Towards the next switch, or the receiver; of every node.
+# Egress port of every node, towards the next switch or the receiver.
 PORT = 1
 MOST_FLOWS = 60_000
 MOST_IMPORT_CPU_S = 900.0
@@ -33,7 +33,7 @@ PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 @dataclass
 class Ns3(BackEnd):
-    """Simulated TCP over links in a row; needs no root. The same seed gives the same run."""
+    """Simulated TCP over links in a row; needs no root. Equal seeds give equal runs."""
 
     paths: Paths = field(default_factory=Paths.find)
     name: str = "ns3"
@@ -65,7 +65,7 @@ class Ns3(BackEnd):
         try:
             ns3.program()
         except ns3.Ns3Missing as error:
-            raise PreflightError(f"ns-3 is not there: {error}", "or take embedded") from error
+            raise PreflightError(f"ns-3 is missing: {error}", "or take embedded") from error
         check_programs(self.paths, PROGRAMS)
         out.mkdir(parents=True, exist_ok=True)
         return []
@@ -102,13 +102,13 @@ class Ns3(BackEnd):
             raise LabError(f"import of {reports}: {error}") from None
         if done.returncode != 0:
             raise LabError(f"import of {reports}: {done.stderr.strip()[-1000:]}")
-        # They are in the capture now, a tenth as large.
+        # The capture has the reports now, at a tenth of the size.
         reports.unlink()
         windows.unlink()
 
 
 def unknown_controls(traffic: Traffic) -> list[str]:
-    """Why ns-3 cannot send it."""
+    """Returns why ns-3 cannot send this traffic."""
     groups: list[Persistent | OpenLoop | ClosedLoop] = [*traffic.persistent, *traffic.open_loop]
     groups += traffic.closed_loop
     wanted = {c for g in groups for c in one_or_more(g.congestion_control)}
@@ -118,7 +118,7 @@ def unknown_controls(traffic: Traffic) -> list[str]:
 
 
 def described_nodes(plan: Plan) -> JsonObject:
-    """As the importer reads them: a node for each switch."""
+    """Node descriptions for the importer: a node for each switch."""
     return {
         str(FIRST_NODE + number): {
             "name": switch.name,
@@ -138,7 +138,7 @@ def described_nodes(plan: Plan) -> JsonObject:
 
 
 def timed_phases(plan: Plan) -> list[MeasuredPhase]:
-    """When each phase is, in simulated time; the clock of switch and hosts is one."""
+    """Returns the phases in simulated time; switch and hosts have the same clock."""
     at = plan.experiment.run.warmup
     limits = plan.first_limits()
     out = []
@@ -152,8 +152,8 @@ def timed_phases(plan: Plan) -> list[MeasuredPhase]:
 
 
 def traffic_truth(raw: JsonObject, names: list[str], seed: int) -> JsonObject:
-    """The simulator's truth as tidemark-traffic writes it; its time is Unix time. Flows that
-    never began are left out."""
+    """Converts the simulator's truth to tidemark-traffic's format; simulated time is used as Unix
+    time. Leaves out flows that never began."""
     flows = []
     for name, flow in zip(names, raw["flows"], strict=True):
         if flow["start_s"] is None:
@@ -164,7 +164,7 @@ def traffic_truth(raw: JsonObject, names: list[str], seed: int) -> JsonObject:
                 "name": name,
                 "kind": flow["kind"],
                 "congestion_control": flow["cc"],
-                # Of datagrams the simulator tells no addresses.
+                # The simulator gives no addresses for datagram flows.
                 "source": f"{flow['src']}:{flow['sport']}" if "src" in flow else None,
                 "destination": f"{flow['dst']}:{flow['dport']}" if "dst" in flow else None,
                 "protocol": flow["proto"],

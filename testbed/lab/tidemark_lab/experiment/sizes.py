@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes a transfer has. Pure."""
+"""Distributions of transfer sizes. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from .quantities import Size, Strict
 
-# Of the data of a full segment, with time stamps.
+# Payload of a full segment with time stamps.
 SEGMENT_BYTES = 1448
 # OI §4.2: means of the small, medium and large transfers in packets. The paper does not print
 # their shares, only that the largest 30 % of the transfers carry 70 % of the bytes: these do.
@@ -22,7 +22,7 @@ class Fixed(Strict):
     """Equal sizes."""
 
     distribution: Literal["fixed"]
-    size: Size = Field(description="of each transfer")
+    size: Size = Field(description="size of each transfer")
 
 
 class Exponential(Strict):
@@ -70,7 +70,7 @@ SizeDistribution = Annotated[
 
 
 def mean_bytes(size: SizeDistribution) -> float:
-    """Before the cut-off; of a Pareto without a mean (shape up to 1), with it."""
+    """Mean size before the cut-off; after it for a Pareto without a mean (shape up to 1)."""
     if isinstance(size, Fixed):
         return size.size
     if isinstance(size, Exponential):
@@ -87,7 +87,7 @@ def mean_bytes(size: SizeDistribution) -> float:
 
 
 def draw(size: SizeDistribution, rng: np.random.Generator) -> int:
-    """Bytes of one transfer, at least 1."""
+    """Draws the bytes of one transfer, at least 1."""
     if isinstance(size, Fixed):
         return size.size
     if isinstance(size, Uniform):
@@ -102,7 +102,7 @@ def draw(size: SizeDistribution, rng: np.random.Generator) -> int:
     return int(min(max(round(value), 1), size.largest))
 
 
-# Of a distribution's keys, what tidemark-traffic calls otherwise.
+# Keys of distributions that have another name in tidemark-traffic.
 TRAFFIC_KEYS = {
     "size": "bytes",
     "mean": "mean_bytes",
@@ -112,7 +112,7 @@ TRAFFIC_KEYS = {
 
 
 def as_traffic(size: SizeDistribution) -> dict[str, object]:
-    """As tidemark-traffic reads it."""
+    """Returns the distribution in tidemark-traffic's format."""
     out = {TRAFFIC_KEYS.get(key, key): value for key, value in size.model_dump().items()}
     if isinstance(size, OpenIssues):
         parts = zip(OI_SHARES, OI_MEANS_PACKETS, strict=True)

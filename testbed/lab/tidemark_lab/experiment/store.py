@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Directories of runs. A run counts when its directory has its name: until then it is
-`.part-NAME`, and what is left of a killed one is removed when the sweep goes on."""
+"""Directories of runs. An unfinished run's directory is called `.part-NAME` and is renamed when the
+run is complete; a continued sweep removes those that a killed sweep left."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..errors import LabError
 from ..json_types import JsonObject
 
 PARTIAL, FAILED = ".part-", ".failed-"
-# Written last: a directory of this name without it is no run.
+# Written last: a directory without it is not a run.
 RECORD = "run.json"
-# In the directory of a capture.
+# File in the directory of a capture.
 CAPTURE = "capture.json"
 PATIENCE_S = 3.0
-# Of the record.
+# Format version of the record.
 FORMAT = 1
 
 
@@ -34,7 +34,7 @@ class Store:
 
     @contextmanager
     def opened(self) -> Iterator[None]:
-        """Alone: two sweeps in one directory would remove each other's parts."""
+        """Locks the store: two sweeps in one directory would remove each other's parts."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / ".lock").open("w") as lock:
             _take(lock, self.root)
@@ -46,7 +46,7 @@ class Store:
         return (self.root / run_id / RECORD).is_file()
 
     def partial(self, run_id: str) -> Path:
-        """Directory of a run while it goes on."""
+        """Directory of an unfinished run."""
         return (self.root / f"{PARTIAL}{run_id}").resolve()
 
     def begin(self, run_id: str) -> Path:
@@ -55,7 +55,7 @@ class Store:
         return path
 
     def complete(self, run_id: str, record: JsonObject) -> Path:
-        """From now on the run counts."""
+        """Makes a run complete."""
         partial = self.root / f"{PARTIAL}{run_id}"
         write(partial, record)
         final = self.root / run_id
@@ -66,7 +66,7 @@ class Store:
         return final
 
     def fail(self, run_id: str, why: str) -> Path:
-        """Its logs stay, under another name; the next sweep tries it again."""
+        """Keeps a failed run's logs under another name; the next sweep tries the run again."""
         self._forget_failure(run_id)
         partial = self.root / f"{PARTIAL}{run_id}"
         (partial / "error.txt").write_text(why + "\n")
@@ -86,7 +86,7 @@ class Store:
 
 
 def _take(lock: TextIO, root: Path) -> None:
-    """Waits a little: the processes of a sweep that was killed end just after it."""
+    """Takes the lock; waits a little, because processes of a killed sweep end just after it."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -101,29 +101,29 @@ def _take(lock: TextIO, root: Path) -> None:
 
 
 def find(paths: list[Path]) -> list[Path]:
-    """The complete runs in these directories and below, in the order of their names; a run's
+    """Returns the complete runs in and below these directories, sorted by name; a path to a run's
     capture stands for the run."""
     found: set[Path] = set()
     for path in paths:
         if not path.is_dir():
-            raise LabError(f"{path}: is no directory of runs")
+            raise LabError(f"{path}: is not a directory of runs")
         found |= _at(path)
     return sorted(found)
 
 
 def _at(path: Path) -> set[Path]:
-    # Resolved: the parent of `.` is itself.
+    # Resolved, because the parent of `.` is `.`.
     run = path.resolve().parent
     if (path / CAPTURE).is_file() and (run / RECORD).is_file():
         return {run}
     records = [path / RECORD] if (path / RECORD).is_file() else path.rglob(RECORD)
-    # Of what is below, not of where it is.
+    # Only parts below `path`, not those of `path` itself.
     parts = {record.parent: record.parent.relative_to(path).parts for record in records}
     return {r for r, of in parts.items() if not any(p.startswith((PARTIAL, FAILED)) for p in of)}
 
 
 def write(run_dir: Path, record: JsonObject) -> None:
-    """The record, on the disk when this returns."""
+    """Writes the record; it is on disk when this returns."""
     with (run_dir / RECORD).open("w") as file:
         json.dump(record, file, indent=1)
         file.flush()

@@ -17,7 +17,7 @@ from .columns import schema
 
 
 def of_paths(paths: Sequence[Path]) -> pa.Table:
-    """Of the complete runs there, of which each path has one."""
+    """Returns the table of all complete runs at these paths, each of which must have one."""
     runs: set[Path] = set()
     for path in paths:
         if not (there := store.find([path])):
@@ -30,7 +30,7 @@ def of_paths(paths: Sequence[Path]) -> pa.Table:
 
 
 def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
-    """One row a phase and switch; the parameters of all grids come last."""
+    """Returns one row per phase and switch; parameters of the grids come last."""
     records = [store.read(d) for d in run_dirs]
     settings: dict[str, None] = {}
     for record in records:
@@ -39,7 +39,7 @@ def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
     for record in records:
         shared = {
             **{k: record[k] for k in ("experiment", "run", "back_end", "repetition", "seed")},
-            # A record without it is of a time when they were always off on real hosts.
+            # Records without this key are older: offloads were then always off on real hosts.
             "offloads": record.get("offloads", False if record["back_end"] == "embedded" else None),
             "kernel": record["machine"]["kernel"],
             "commit": record["machine"]["commit"],
@@ -50,7 +50,7 @@ def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
 
 
 def write(table: pa.Table, out: Path) -> tuple[Path, Path]:
-    """`table.parquet` and `table.csv` in a directory."""
+    """Writes `table.parquet` and `table.csv` to a directory."""
     out.mkdir(parents=True, exist_ok=True)
     parquet, csv = out / "table.parquet", out / "table.csv"
     pq.write_table(table, parquet, compression="zstd")

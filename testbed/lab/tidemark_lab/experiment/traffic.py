@@ -32,7 +32,7 @@ CongestionControl = Literal[
 
 
 def one_or_more(value: Any) -> Any:
-    """A single text stands for a list of it alone."""
+    """Turns a single text into a list."""
     return [value] if isinstance(value, str) else value
 
 
@@ -49,7 +49,7 @@ class Remote(Strict):
     """A slow link for each flow, behind its host, that limits it in place of the switches."""
 
     rate: Rate = Field(description="rate of the link")
-    queue: Size = Field(default=6_200, description="room of its queue")
+    queue: Size = Field(default=6_200, description="size of its queue")
     burst: Size = Field(default=3_100, description="size of its token bucket (embedded)")
 
 
@@ -57,10 +57,10 @@ class Step(Strict):
     """A new number of flows from a time on: more start, or the last ones stop."""
 
     at: Seconds = Field(description="time after the start of the traffic")
-    count: int = Field(ge=0, le=2000, description="flows from then on")
+    count: int = Field(ge=0, le=2000, description="number of flows from then on")
 
 
-# Of quinn, by the lab's names.
+# quinn's congestion controls, by the lab's names.
 QUIC_CONTROLS = ("cubic", "bbr", "newreno")
 
 
@@ -93,7 +93,7 @@ class Senders(Strict):
         default=None,
         ge=1,
         le=100,
-        description="first window in packets; default: 10, as in Linux (not remote, not QUIC)",
+        description="initial window in packets; default: 10, as in Linux (not remote, not QUIC)",
     )
 
 
@@ -116,7 +116,7 @@ class Persistent(Senders):
         default=None, description="switch that limits the flows; needed if they pass several"
     )
     start: Seconds = Field(default=0.0, description="start of the first flow")
-    spread: Seconds = Field(default=2.0, description="time within which all start")
+    spread: Seconds = Field(default=2.0, description="time in which all flows start")
     stop: Seconds | None = Field(default=None, description="end; default: that of the run")
 
     @model_validator(mode="after")
@@ -127,7 +127,7 @@ class Persistent(Senders):
         if (self.count is None) == (self.steps is None):
             raise ValueError("give either count or steps")
         if self.steps and [s.at for s in self.steps] != sorted({s.at for s in self.steps}):
-            raise ValueError("steps are in the order of their times")
+            raise ValueError("steps must be ordered by time")
         if self.window is not None and self.window < 2048:
             raise ValueError("window: at least 2048B, the kernel's smallest")
         if self.window is not None and self.remote is not None:
@@ -140,7 +140,7 @@ class Persistent(Senders):
 
     @property
     def kind(self) -> str:
-        """At the switch that limits it; elsewhere an `lbp` flow is `rbp`."""
+        """Class at the switch that limits the flows; at other switches `lbp` flows are `rbp`."""
         if self.window is not None:
             return "wl"
         return "rbp" if self.remote is not None else "lbp"
@@ -153,12 +153,12 @@ class Persistent(Senders):
 class OpenLoop(Senders):
     """Transfers in a Poisson process that ignores the network."""
 
-    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
+    congestion_control: CongestionControl = Field(default="cubic", description="for all transfers")
     arrivals_per_s: float | None = Field(
         default=None, gt=0, le=10_000, description="transfers per second; or `load`"
     )
     load: Fraction | None = Field(
-        default=None, description="offered load, over the rate of the first switch on the path"
+        default=None, description="offered load relative to the rate of the path's first switch"
     )
     size: SizeDistribution = Field(description="distribution of sizes")
     start: Seconds = Field(default=0.0, description="start of the process")
@@ -179,7 +179,7 @@ class OpenLoop(Senders):
 class ClosedLoop(Senders):
     """Users who wait for a transfer to end, think, and start the next."""
 
-    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
+    congestion_control: CongestionControl = Field(default="cubic", description="for all transfers")
     users: int = Field(ge=1, le=2000, description="number of users")
     think: Seconds = Field(description="mean of the exponential time between transfers")
     size: SizeDistribution = Field(description="distribution of sizes")
@@ -202,7 +202,7 @@ class Datagrams(Strict):
     name: str = Field(pattern=NAME, description="name of the group; flows are NAME-1, NAME-2, ...")
     hosts: Names = Field(min_length=1, description="groups of sending hosts, taken in turn")
     count: int = Field(ge=1, le=2000, description="number of flows")
-    rate: Rate = Field(description="rate of all together, with IP headers")
+    rate: Rate = Field(description="total rate, with IP headers")
     packet: Size = Field(default=1500, ge=29, le=1500, description="size of an IP packet")
     start: Seconds = Field(default=0.0, description="start of all flows")
     stop: Seconds | None = Field(default=None, description="end; default: that of the run")
@@ -228,7 +228,7 @@ class Traffic(Strict):
         default=None,
         ge=0.2,
         le=60,
-        description="least retransmission timeout; default: 200 ms, Linux's; not remote",
+        description="smallest retransmission timeout; default: 200 ms, Linux's; not remote",
     )
 
     @model_validator(mode="after")

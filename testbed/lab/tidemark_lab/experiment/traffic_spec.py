@@ -15,17 +15,17 @@ from .sizes import as_traffic
 from .traffic import ClosedLoop, OpenLoop
 
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
-# Keys of a spec, and the receiver's port.
+# Fields of a spec, and the receiver's port.
 Carried = tuple[JsonObject, int]
 BULK_TCP_PORT, SHORT_TCP_PORT, CLOSED_TCP_PORT, FIRST_WINDOW_TCP_PORT = 5001, 5002, 5003, 5100
-# DCTCP's receiver takes part, so it has a listener of its own.
+# DCTCP needs its receiver's cooperation, so it has its own listener.
 DCTCP, DCTCP_PORT = "dctcp", 5004
 QUIC_UDP_PORT, DATAGRAM_UDP_PORT = 5005, 5006
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Place of a socket; `netns` None: that of the program."""
+    """Address of a socket; `netns` None: the program's own namespace."""
 
     address: str
     netns: str | None = None
@@ -43,7 +43,7 @@ class Endpoints(Protocol):
 
 
 def window_ports(plan: Plan) -> dict[int, int]:
-    """A listener for each receive buffer of window-limited flows."""
+    """Receive buffer of window-limited flows → port of its listener."""
     windows = sorted({f.window_bytes for f in plan.flows if f.window_bytes is not None})
     return {w: FIRST_WINDOW_TCP_PORT + i for i, w in enumerate(windows)}
 
@@ -86,7 +86,7 @@ def spec(
     only: Host | None = None,
     names: Mapping[str, str] = NO_NAMES,
 ) -> JsonObject:
-    """`only`: what that host sends. `names`: of congestion controls that have another there."""
+    """Returns the spec. `only`: this host's traffic. `names`: of controls renamed there."""
     own = [t for t in plan.transfers if only is None or t.host == only]
     users = [
         {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the machine kept up: a row of a run that it slowed says so."""
+"""Checks whether the machine kept up, and marks rows of runs that it slowed down."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import pyarrow.parquet as pq
 from ..machine import MOST_STOLEN_FRACTION
 from .backend import MeasuredPhase, Place, Window
 
-# Of one core: a sender or a switch that uses more has no time left.
+# Fraction of one core: a sender or switch that uses more has no time left.
 MOST_CPU = 0.9
-# A report that leaves the switch later than this makes its flows' round trips longer.
+# Reports leaving the switch later than this mean longer round trips for its flows.
 MOST_LATE_P99_MS = 5.0
-# The two clocks drift apart; within so long by less than a packet time.
+# The two clocks drift by less than a packet time in this long.
 _PIECE_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """How much later reports came than the switch's own time says; ms."""
+    """How much later reports arrived than the switch's time stamps say; ms."""
 
     p99_ms: float
     max_ms: float
 
 
 def lateness(capture: Path, place: Place, window: Window) -> Lateness | None:
-    """Of forwarded packets: reception less departure, above the smallest of each second. The
-    switch stamps a departure with the time it was due, and reports it when its thread comes to
-    it. None without packets."""
+    """For forwarded packets: reception minus departure, above the smallest value of each second.
+    The switch's time stamp is when a packet's departure was due; it sends the report when its
+    thread gets to it. None without packets."""
     files = sorted(capture.glob("postcards-*.parquet"))
     if not files:
         return None
-    # The dates of a capture are on the switch's clock.
+    # Time stamps in a capture are of the switch's clock.
     table = pq.read_table(
         files,
         columns=["rx_ns", "egress_ns"],
@@ -57,7 +57,7 @@ def lateness(capture: Path, place: Place, window: Window) -> Lateness | None:
 
 
 def doubts(phase: MeasuredPhase, late: Lateness | None, reports_lost: int) -> list[str]:
-    """Why a row is not to be trusted; empty where it is."""
+    """Returns why a row cannot be trusted; empty if it can."""
     found = []
     if reports_lost:
         found.append(f"{reports_lost} reports lost")
@@ -68,7 +68,7 @@ def doubts(phase: MeasuredPhase, late: Lateness | None, reports_lost: int) -> li
         found.append(f"the senders used {phase.traffic_cpu:.0%} of a core")
     if phase.switch_cpu is not None and phase.switch_cpu > MOST_CPU:
         found.append(f"a thread of a switch used {phase.switch_cpu:.0%} of a core")
-    # Nothing waits for the machine where time is simulated.
+    # In simulated time nothing waits for the machine.
     if phase.stolen_cpu_fraction is not None and late and late.p99_ms > MOST_LATE_P99_MS:
         found.append(f"1 % of the reports came {late.p99_ms:.1f} ms late or more")
     return found

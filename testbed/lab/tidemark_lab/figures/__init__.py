@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures from the packets of any run.
 
-| module | what it holds |
+| module | content |
 |---|---|
-| `source` | which ports and phases a directory has |
-| `data` | packets and senders' windows of one of them, as arrays |
-| `series` | what is computed from them; pure |
+| `source` | ports and phases in a directory |
+| `data` | packets and senders' windows of a port, as arrays |
+| `series` | values computed from the arrays; pure |
 | `kinds` | the figures |
 | `command` | `figures RUNS...` |
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`figures RUNS...`: a page of figures in each run's directory, with their data."""
+"""`figures RUNS...`: makes a page of figures in each run's directory, with their data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
-    """0 when every run has its figures; one that has none does not keep the others from theirs."""
+    """Returns 0 if every run has its figures; a run without figures does not affect the others."""
     try:
         found = [path for named in arguments.runs for path in source.find(named)]
     except LabError as error:
@@ -47,7 +47,7 @@ def from_arguments(arguments: argparse.Namespace) -> int:
 
 
 def made(path: Path) -> tuple[list[Figure], list[str]]:
-    """The figures of one run, and facts about its ports."""
+    """Makes the figures of one run, and facts about its ports."""
     figures: list[Figure] = []
     facts = []
     for port in source.ports(path):
@@ -65,7 +65,7 @@ def made(path: Path) -> tuple[list[Figure], list[str]]:
 
 
 def draw(path: Path, out: Path) -> Path:
-    """The figures of one run; returns their page."""
+    """Draws the figures of one run; returns their page."""
     figures, facts = made(path)
     name = path.parent.name if path.name == "capture" else path.name
     return report.write(out, f"Run {name}", f"{'; '.join(facts)}.", figures)

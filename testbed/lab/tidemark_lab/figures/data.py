@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets and senders' windows of a port in one phase, as arrays; times are s since it began."""
+"""Packets and senders' windows of a port in a phase, as arrays; times are s from its start."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ POSTCARDS = (
     *("ip_bytes", "wire_overhead_bytes", "payload_bytes", "dropped"),
 )
 SAMPLES = ("time_ns", "flow_id", "cwnd_segments", "snd_nxt", "snd_una", "base_rtt_us")
-# Sequence numbers go round.
+# Sequence numbers wrap at this value.
 SEQUENCE = 1 << 32
 
 
 @dataclass(frozen=True)
 class Sender:
-    """The samples of one sender, in the whole capture."""
+    """Samples of one sender, from the whole capture."""
 
     flow: int
     time_s: np.ndarray
     cwnd: np.ndarray
-    # Bytes sent and not acknowledged.
+    # Bytes sent but not acknowledged.
     in_flight_bytes: np.ndarray
     base_rtt_s: float
 
 
 @dataclass(frozen=True)
 class Packets:
-    """In the order of their arrival; sizes in bytes."""
+    """Packets in the order of their arrival; sizes in bytes."""
 
     span: Span
     time_s: np.ndarray
     flow: np.ndarray
     queue_bytes: np.ndarray
-    # In the queue; NaN where it was dropped.
+    # Queueing delay; NaN for dropped packets.
     delay_ms: np.ndarray
-    # NaN where the queue has none.
+    # NaN if the queue is unlimited.
     limit_bytes: np.ndarray
     wire_bytes: np.ndarray
     dropped: np.ndarray
-    # Of a full packet: as the queue counts it, on the wire, and its payload.
+    # Sizes of a full packet: in the queue, on the wire, and its payload.
     packet_bytes: float
     packet_wire_bytes: float
     payload_bytes: float
@@ -56,7 +56,7 @@ class Packets:
 
     @property
     def buffer(self) -> float | None:
-        """The limit, packets: its median in the phase; None where it never acts."""
+        """The limit in packets: its median in the phase; None if it never acts."""
         if self.span.managed:
             return None
         known = self.limit_bytes[~np.isnan(self.limit_bytes)]
@@ -64,7 +64,7 @@ class Packets:
 
 
 def read(port: Port, span: Span) -> Packets | None:
-    """None where the phase has no packet."""
+    """Reads a phase's packets; None if there are none."""
     table = pq.read_table(
         sorted(port.capture.glob("postcards-*.parquet")),
         columns=list(POSTCARDS),
@@ -104,7 +104,7 @@ def _seconds(column: object, span: Span) -> np.ndarray:
 
 
 def _senders(port: Port, span: Span) -> list[Sender]:
-    """Senders with a sample in the phase."""
+    """Returns the senders with a sample in the phase."""
     files = sorted(port.capture.glob("tcp_probe-*.parquet"))
     if not files:
         return []

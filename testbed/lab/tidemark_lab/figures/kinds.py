@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a port, each over the phases of its run, with theory drawn in."""
+"""The figures of a port, each over the phases of a run, with theory curves."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COLOURS = (WATER, SECOND, LIMIT, DROP, GREY)
 MOST_SENDERS = 16
 ROW_IN = 1.5
 MOST_POINTS = 20_000
-# Packets drawn one by one.
+# Number of packets drawn one by one.
 CLOSE_UP_PACKETS = 2500
 CLOSE_UP_MOST_S = 1.0
 NO_WINDOWS = "No sender's window is in the capture."
 
 
 def of_port(port: Port, phases: Sequence[Packets]) -> list[Figure]:
-    """All of them; ids of their SVG begin with `port.name`, so that they can share a page."""
+    """Returns all figures; their SVG ids begin with `port.name`, so that they can share a page."""
     made = [occupancy(port, phases), close_up(port, phases)]
     if any(p.senders for p in phases):
         made += [windows(port, phases), windows_and_queue(port, phases)]
@@ -37,7 +37,7 @@ def of_port(port: Port, phases: Sequence[Packets]) -> list[Figure]:
 def _figure(
     port: Port, kind: str, title: str, columns: tuple[str, ...], note: str, figure_and_rows: Any
 ) -> Figure:
-    """`figure_and_rows`: of matplotlib, and the data in it."""
+    """Makes a figure; `figure_and_rows`: matplotlib's figure, and its data."""
     name = f"{kind} {port.name}".strip()
     title = f"{title} at {port.name}" if port.name else title
     drawn, rows = figure_and_rows
@@ -47,7 +47,7 @@ def _figure(
 def _over_phases(
     phases: Sequence[Packets], columns: int, fill: Callable[[Any, Packets], Rows]
 ) -> tuple[Any, Rows]:
-    """A row of axes for each phase; `fill` draws it and gives its data."""
+    """A row of axes for each phase; `fill` draws it and returns its data."""
     with styled():
         height_in = 0.4 + ROW_IN * len(phases)
         figure, axes = subplots(len(phases), columns, height_in=height_in, squeeze=False)
@@ -62,14 +62,14 @@ def _over_phases(
 def _level(
     axis: Any, value: float | None, colour: str, style: str = "--", upright: bool = False
 ) -> None:
-    """A line across, where the value is known."""
+    """Draws a horizontal line, if the value is known."""
     if value is not None:
         line = axis.axvline if upright else axis.axhline
         line(value, color=colour, linestyle=style, linewidth=0.8)
 
 
 def _least(port: Port, p: Packets) -> float | None:
-    """The queue that theory has as the least; None where it knows none."""
+    """The smallest queue by theory; None if it gives none."""
     bdp = series.bdp(p, port.capacity_bps)
     if p.span.n_b is None or bdp is None or p.buffer is None:
         return None
@@ -77,7 +77,7 @@ def _least(port: Port, p: Packets) -> float | None:
 
 
 def occupancy(port: Port, phases: Sequence[Packets]) -> Figure:
-    """The queue over time, with drops."""
+    """Queue occupancy over time, with drops."""
 
     def fill(axes: Any, p: Packets) -> Rows:
         axis, seen = axes[0], series.occupancy(p)
@@ -113,7 +113,7 @@ def occupancy(port: Port, phases: Sequence[Packets]) -> Figure:
 
 
 def close_up(port: Port, phases: Sequence[Packets]) -> Figure:
-    """Every packet of a short piece in the middle of each phase."""
+    """Every packet in a short interval in the middle of each phase."""
     rows: Rows = []
     with styled():
         figure, axes = subplots(1, len(phases), height_in=2.1, sharey=True, squeeze=False)
@@ -224,7 +224,7 @@ def windows_and_queue(port: Port, phases: Sequence[Packets]) -> Figure:
 
 
 def distribution(port: Port, phases: Sequence[Packets]) -> Figure:
-    """The queue's distribution, over the arrivals of each phase."""
+    """Distribution of the queue occupancy over the arrivals of each phase."""
     rows: Rows = []
     with styled():
         figure, axes = subplots(1, 3, height_in=2.4)
@@ -264,7 +264,7 @@ def distribution(port: Port, phases: Sequence[Packets]) -> Figure:
 
 
 def drops(port: Port, phases: Sequence[Packets]) -> Figure:
-    """Who loses when, and how many flows in one round trip."""
+    """Drops per flow over time, and the number of flows that lose in a round trip."""
 
     def fill(axes: Any, p: Packets) -> Rows:
         by_flow, together = axes

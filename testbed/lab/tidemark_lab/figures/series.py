@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curves of the figures, computed from arrays. Pure; sizes are packets, times s."""
+"""Curves of the figures, computed from arrays. Pure; sizes in packets, times in s."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from .data import Packets, Sender
 from .source import Span
 
-# Instants of a phase: more cannot be told apart at a figure's width.
+# Points per phase: a figure is too narrow to show more.
 INSTANTS = 600
-# A round trip, where no sender tells one.
+# Assumed round trip if no sender reports one.
 UNKNOWN_RTT_S = 0.1
 
 
 @dataclass(frozen=True)
 class Occupancy:
-    """The queue in equal parts of a phase that packets came in."""
+    """Queue occupancy in equal intervals of a phase that have arrivals."""
 
     time_s: np.ndarray
     low: np.ndarray
@@ -47,7 +47,7 @@ def occupancy(p: Packets) -> Occupancy:
 
 
 def bdp(p: Packets, capacity_bps: float | None) -> float | None:
-    """C·T̄ over the senders that tell a round trip."""
+    """C·T̄ over the senders that report a round trip."""
     rtt_s = mean_rtt_s(p.senders)
     if capacity_bps is None or rtt_s is None:
         return None
@@ -65,12 +65,12 @@ def instants(p: Packets) -> np.ndarray:
 
 
 def samples_in(sender: Sender, span: Span) -> int:
-    """How often a sender told of itself in a phase."""
+    """Number of samples of a sender in a phase."""
     return int(((sender.time_s >= 0) & (sender.time_s < span.seconds)).sum())
 
 
 def window(sender: Sender, at: np.ndarray) -> np.ndarray:
-    """Its congestion window at these instants; NaN before its first sample and after its last."""
+    """Congestion window of a sender at these times; NaN outside its samples."""
     found = np.full(at.shape, np.nan)
     there = (at >= sender.time_s[0]) & (at <= sender.time_s[-1])
     found[there] = sender.cwnd[_last(sender, at[there])]
@@ -83,10 +83,10 @@ def _last(sender: Sender, at: np.ndarray) -> np.ndarray:
 
 
 def windows_sum(p: Packets, at: np.ndarray) -> np.ndarray:
-    """W(t), the packets sent and not acknowledged yet (UTB §3), as the controller has it
-    (`flow_windows/query.rs`): of each sender what is not acknowledged, or its congestion window
-    where that is less. What was lost or acknowledged selectively is in flight no more; while a
-    sender recovers it keeps its window at what is (PRR, RFC 6937)."""
+    """W(t), packets sent but not acknowledged (UTB §3), computed like the controller
+    (`flow_windows/query.rs`): per sender the unacknowledged packets, at most its congestion window.
+    Packets lost or selectively acknowledged are no longer in flight; a recovering sender keeps its
+    window at the packets in flight (PRR, RFC 6937)."""
     total = np.zeros(at.shape)
     for sender in p.senders:
         there = (at >= sender.time_s[0]) & (at <= sender.time_s[-1])
@@ -97,9 +97,9 @@ def windows_sum(p: Packets, at: np.ndarray) -> np.ndarray:
 
 
 def busy_pipe(p: Packets, capacity_bps: float | None) -> float | None:
-    """Packets on their way while the link is busy: C times the round trips of the senders, each
-    by its share of the bytes that left. With one round trip it is the BDP. None where capacity or
-    windows are not known."""
+    """Packets in flight while the link is busy: C times the senders' round trips, weighted by their
+    share of the bytes that left. Equals the BDP for a single round trip. None if capacity or
+    windows are unknown."""
     left = ~p.dropped
     total = float(p.wire_bytes[left].sum())
     known = [s for s in p.senders if np.isfinite(s.base_rtt_s)]
@@ -111,14 +111,14 @@ def busy_pipe(p: Packets, capacity_bps: float | None) -> float | None:
 
 
 def queue_at(p: Packets, at: np.ndarray) -> np.ndarray:
-    """The queue that the last packet before each instant met; NaN before the first."""
+    """The queue met by the last packet before each time; NaN before the first packet."""
     last = np.searchsorted(p.time_s, at, side="right") - 1
     found = p.queue_bytes[np.maximum(last, 0)] / p.packet_bytes
     return np.where(last < 0, np.nan, found)
 
 
 def histogram(p: Packets) -> tuple[np.ndarray, np.ndarray]:
-    """Each whole number of packets, and the share of arrivals that met it."""
+    """Whole numbers of packets, and the share of arrivals that met each."""
     queue = p.queue_bytes / p.packet_bytes
     edges = np.arange(0, np.ceil(queue.max()) + 2)
     counts, _ = np.histogram(queue, bins=edges)
@@ -126,7 +126,7 @@ def histogram(p: Packets) -> tuple[np.ndarray, np.ndarray]:
 
 
 def losers(p: Packets, rtt_s: float) -> tuple[np.ndarray, np.ndarray]:
-    """Round trips with a drop, when they begin, and how many flows lose in each."""
+    """Round trips with a drop: their start times, and the number of flows that lose in each."""
     part = (p.time_s[p.dropped] / rtt_s).astype(int)
     pairs = np.unique(np.column_stack((part, p.flow[p.dropped])), axis=0)
     number, count = np.unique(pairs[:, 0], return_counts=True)

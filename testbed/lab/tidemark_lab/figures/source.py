@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports and phases that a directory has packets of: a run of an experiment (`run.json`), of the
-demo (`summary.json`), or a capture alone."""
+"""Ports and phases in a directory with packets: a run of an experiment (`run.json`) or of the demo
+(`summary.json`), or only a capture."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..errors import LabError
 from ..experiment import store
 from ..json_types import JsonObject
 
-# Of Ethernet's header, where the capture does not say.
+# Ethernet's header, if the capture does not say.
 QUEUE_OVERHEAD_BYTES = 14
 
 
 @dataclass(frozen=True)
 class Span:
-    """A phase by the switch's clock, and what is known of its flows."""
+    """A phase by the switch's clock, and the known facts about its flows."""
 
     name: str
     start_ns: int
     end_ns: int
-    # Flows bottlenecked here; None where nothing is known.
+    # Number of flows bottlenecked here; None if unknown.
     n_b: int | None = None
-    # Of all these flows; None where they differ, or nothing is known.
+    # Congestion control of these flows; None if they differ or it is unknown.
     congestion_control: str | None = None
-    # An algorithm manages the queue: its limit is none that theory knows.
+    # Whether an algorithm manages the queue: theory says nothing about its limit.
     managed: bool = False
 
     @property
@@ -44,14 +44,14 @@ class Port:
     """A port of a switch, in one capture."""
 
     run: str
-    # Of the switch; empty where the run has one.
+    # Name of the switch; empty if the run has one switch.
     name: str
     capture: Path
     node: int
     port: int
-    # None: the capture does not say.
+    # None if the capture does not say.
     capacity_bps: float | None
-    # Counted by the queue beyond the IP bytes of a packet.
+    # Bytes per packet that the queue counts in addition to the IP packet.
     queue_overhead_bytes: int
     spans: tuple[Span, ...]
 
@@ -61,9 +61,9 @@ def is_source(path: Path) -> bool:
 
 
 def find(path: Path) -> list[Path]:
-    """The directories at `path` and below that can be drawn: runs, or captures in none."""
+    """Returns the drawable directories at and below `path`: runs, and captures outside runs."""
     if not path.is_dir():
-        raise LabError(f"{path}: is no directory of runs")
+        raise LabError(f"{path}: is not a directory of runs")
     if is_source(path):
         return [path]
     found: list[Path] = []
@@ -74,7 +74,7 @@ def find(path: Path) -> list[Path]:
 
 
 def ports(path: Path) -> list[Port]:
-    """Of one directory of `find`, in the order of the switches."""
+    """Returns the ports of one directory from `find`, in the order of the switches."""
     if (path / store.RECORD).is_file():
         return _of_experiment(path)
     if (path / "summary.json").is_file():
@@ -157,7 +157,7 @@ def _of_demo(path: Path) -> Port:
 
 
 def busiest_port(postcards: pa.Table) -> tuple[int, int]:
-    """The port with most drops; without any, the one with most packets."""
+    """Returns the port with most drops; without drops, the port with most packets."""
     groups = postcards.group_by(["node_id", "egress_port"]).aggregate(
         [("dropped", "sum"), ("flow_id", "count")]
     )
@@ -173,7 +173,7 @@ def _postcards(capture: Path) -> list[Path]:
 
 
 def _of_capture(path: Path) -> list[Port]:
-    """Every port with packets, over the whole time."""
+    """Returns every port with packets, over the whole time."""
     config = _config(path)
     table = pq.read_table(_postcards(path), columns=["node_id", "egress_port", "ingress_ns"])
     groups = table.group_by(["node_id", "egress_port"]).aggregate(
@@ -191,5 +191,5 @@ def _of_capture(path: Path) -> list[Port]:
 
 
 def in_port(port: Port) -> pc.Expression:
-    """The rows of a port."""
+    """Filters a port's rows."""
     return (pc.field("node_id") == port.node) & (pc.field("egress_port") == port.port)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Iterated advice: advise, run again at the advised limit, three rounds."""
+"""Iterated advice: advise, run again at the advised limit, for three rounds."""

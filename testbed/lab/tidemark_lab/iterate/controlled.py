@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real TCP through a switch, and the controller live in confirm mode.
+"""Real TCP through a switch, with a live controller in confirm mode.
 
-The advice that it holds when a round ends is applied through its API, as an operator would.
+At the end of a round, the current advice is applied through the API, as an operator would.
 """
 
 from __future__ import annotations
@@ -46,6 +46,6 @@ class Controlled:
         }
 
     def apply(self, advice: JsonObject) -> int:
-        """By the API; what the switch then holds."""
+        """Applies the advice through the API; returns the switch's limit."""
         self.limits = self.live.links.advised(0, self.limits)
         return self.limits.acts_at_bytes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Follows the advice for some rounds: simulated, or on real TCP under a controller."""
+"""Follows the advice for some rounds, simulated or on real TCP under a controller."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Iterate:
     seconds: float = 60.0
     warmup: float = 15.0
     rounds: int = 3
-    # None: as the file says.
+    # None: the file's seed.
     seed: int | None = None
     passive: bool = False
     keep_captures: bool = False
@@ -38,14 +38,14 @@ class Iterate:
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--seconds", type=float, default=cls.seconds, help="of each round, measured"
+            "--seconds", type=float, default=cls.seconds, help="measured time of each round"
         )
         parser.add_argument(
-            "--warmup", type=float, default=cls.warmup, metavar="SECONDS", help="not measured"
+            "--warmup", type=float, default=cls.warmup, metavar="SECONDS", help="unmeasured start"
         )
-        parser.add_argument("--rounds", type=int, default=cls.rounds, help="that follow the advice")
-        parser.add_argument("--seed", type=int, help="of simulations; default: as the file says")
-        parser.add_argument("--passive", action="store_true", help="without the senders' windows")
+        parser.add_argument("--rounds", type=int, default=cls.rounds, help="rounds of advice")
+        parser.add_argument("--seed", type=int, help="seed of simulations; default: the file's")
+        parser.add_argument("--passive", action="store_true", help="ignore the senders' windows")
         parser.add_argument(
             "--keep",
             dest="keep_captures",
@@ -104,13 +104,13 @@ class Iterate:
         write_json(out / "iterate.json", {"traffics": documents})
         text = [table.summary(documents), *(table.markdown(d) for d in documents)]
         (out / "iterate.md").write_text("\n".join(text))
-        # Drawing takes a second to import.
+        # Imported late: the drawing library takes a second to import.
         from ..report.iterate import draw
 
         (out / "iterate.svg").write_text(draw(documents))
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """False where a traffic ended wrong."""
+        """Returns False if an experiment ended wrong."""
         for one in documents:
             progress.say(table.markdown(one))
         progress.say(table.summary(documents))

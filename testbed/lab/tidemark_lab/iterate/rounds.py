@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The loop, and what is to be said of it. Pure."""
+"""The loop of rounds, and its verdict. Pure."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from ..verdict import FINE
 
 ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
-# The value is outside, its range is not.
+# The value is outside the bounds, but its range is not.
 WITHIN_ERROR = "outside by less than it may be off"
-# Of a measurement, what is predicted.
+# Measured quantities that are predicted.
 PREDICTED = ("utilisation", "loss_rate", "delay_mean_ms")
-# Advice nearer to the limit in force (relative) changes nothing.
+# Advice closer (relative) to the limit in force counts as equal.
 SAME_LIMIT = 0.03
-# A range holds what differs from it by less: a few packets of a run.
+# Prediction ranges are widened by this much: a few packets of a run.
 RESOLUTION = {"utilisation": 1e-4}
 
 
 class BackEnd(Protocol):
-    """Measures a limit under one traffic, and says what to do next."""
+    """Measures a limit under one experiment's traffic, and applies advice."""
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
-        """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
-        `advice` and `verdict`, the controller's."""
+        """Measures round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`,
+        and the controller's `advice` and `verdict`."""
 
     def apply(self, advice: JsonObject) -> int:
-        """Does what the advice says; the limit then in force, bytes."""
+        """Applies the advice; returns the limit then in force, bytes."""
 
 
 def measured(estimate: JsonObject, seconds: Seconds) -> JsonObject:
-    """The outcome of a limit: loss is drops over arrivals, ranges are 90 % ones of single seconds.
-    And how many flows the estimators counted."""
+    """The outcome of a limit, and the estimated number of flows. Loss is drops over arrivals,
+    ranges are 90 % ranges from single seconds."""
     loss, n_b = seconds.loss, estimate["estimates"]["n_b"]
     utilisation = mean_utilisation(estimate)
     return {
         "measured": {
-            # A packet that is cut by the end of the time counts as a whole.
+            # A packet cut off by the end of the phase counts in full.
             "utilisation": None if utilisation is None else min(1.0, utilisation),
             "utilisation_range": list(mean_range(seconds.utilisation)),
             "loss_rate": loss.value,
@@ -61,7 +61,7 @@ def iterate(
     rounds: int = ROUNDS,
     told: Callable[[JsonObject], None] = lambda _: None,
 ) -> list[JsonObject]:
-    """The rounds, the one at the first limit (round 0) included.
+    """Runs the rounds, including round 0 at the first limit.
 
     Ends early where the limit in force is to be kept: nothing would be applied.
     """
@@ -86,7 +86,7 @@ def iterate(
 
 
 def stays(one: JsonObject) -> bool:
-    """Whether the limit of a round is to be kept."""
+    """Whether the limit of a round should be kept."""
     advised = one["advice"]["limit_bytes"]
     if advised is None or one["verdict"]["answer"] == FINE:
         return True
@@ -94,7 +94,7 @@ def stays(one: JsonObject) -> bool:
 
 
 def held(predicted: JsonObject | None, measured: JsonObject) -> JsonObject:
-    """Of each quantity whether its range held what came; empty where nothing was predicted."""
+    """Whether the measurement is in the predicted range, by quantity; empty if none."""
     if not predicted:
         return {}
     out = {}
@@ -107,8 +107,8 @@ def held(predicted: JsonObject | None, measured: JsonObject) -> JsonObject:
 
 
 def misses(measured: JsonObject, targets: JsonObject) -> list[str]:
-    """The bounds that a measurement is outside of: utilisation and loss when all of their
-    range is."""
+    """Bounds that a measurement violates; utilisation and loss violate theirs only if their whole
+    range does."""
     out = []
     if measured["utilisation_range"][1] < targets["utilisation"]:
         out.append("utilisation")
@@ -120,7 +120,7 @@ def misses(measured: JsonObject, targets: JsonObject) -> list[str]:
 
 
 def inside(measured: JsonObject, targets: JsonObject) -> bool:
-    """Whether the values themselves are."""
+    """Whether the measured values themselves meet the bounds."""
     loss, delay = targets.get("loss_rate"), targets.get("delay_ms")
     return (
         measured["utilisation"] >= targets["utilisation"]

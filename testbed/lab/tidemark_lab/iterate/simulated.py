@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation at each limit, and the controller's estimators and advice on its capture.
+"""Simulates each limit, and runs the controller's estimators and advice on the capture.
 
-Results of limits are carried from round to round in a file of evidence, as a running controller
-carries them in its memory.
+Results of earlier limits are kept from round to round in an evidence file, as a running controller
+keeps them in memory.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SWITCH = "topology.switches.[0]"
 
 @dataclass
 class Simulated:
-    """One traffic; each round is a run in a directory of its own."""
+    """One experiment's traffic; each round is a run in its own directory."""
 
     case: Case
-    # Without the senders' windows.
+    # Ignores the senders' windows.
     passive: bool = False
     keep_captures: bool = False
-    # The limit above a threshold, where advice has said one.
+    # The limit above a threshold, once advice has given it.
     _above_bytes: int | None = None
 
     @property
@@ -43,7 +43,7 @@ class Simulated:
         return Plan.of(point.experiment, point.seed).first_limits()[0].acts_at_bytes
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
-        """A run with its own seed: the traffic is the same, its chances are not."""
+        """Runs a round with its own seed: the traffic is the same, its random numbers are not."""
         case, seed = self.case, 100 * self.case.point.seed + number
         run = case.run(changed=self._limits(limit_bytes), seed=seed, folder=f"round-{number}")
         window = run.phases[0].windows[0]
@@ -78,7 +78,7 @@ class Simulated:
         }
 
     def apply(self, advice: JsonObject) -> int:
-        """The next run has this limit, in whole packets; with marks, and the limit above it."""
+        """Sets the next run's limit, in whole packets, and with marks the limit above it."""
         if marking := advice.get("marking"):
             self._above_bytes = marking["limit_bytes"]
         return max(1, round(advice["limit_bytes"] / FRAME_BYTES)) * FRAME_BYTES

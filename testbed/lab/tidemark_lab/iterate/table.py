@@ -22,7 +22,7 @@ HEAD = (
     "the advice then",
 )
 
-# Of what is predicted: key, factor, digits, unit.
+# Predicted quantities: key, factor, digits, unit.
 PARTS = (
     ("utilisation", 100, 2, "%"),
     ("loss_rate", 100, 3, "%"),
@@ -31,7 +31,7 @@ PARTS = (
 
 
 def summary(traffics: Sequence[JsonObject]) -> str:
-    """One line for each traffic: where it ended."""
+    """One line per experiment: how it ended."""
     rows = []
     for t in traffics:
         last = t["rounds"][-1]["measured"]
@@ -55,7 +55,7 @@ def summary(traffics: Sequence[JsonObject]) -> str:
 
 
 def markdown(traffic: JsonObject) -> str:
-    """One traffic, round by round."""
+    """One experiment, round by round."""
     lines = [
         f"## {traffic['name']}: {traffic['about']}",
         "",

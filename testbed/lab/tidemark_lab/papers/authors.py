@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that the authors of Updating the Theory of Buffer Sizing published: of their switch,
-in packets of 9000 bytes. `FOLDER` has an excerpt, with all rows."""
+"""Tables that the authors of Updating the Theory of Buffer Sizing published, measured at their
+switch, in packets of 9000 bytes. `FOLDER` has an excerpt with all rows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ import numpy as np
 FOLDER = Path(__file__).resolve().parent / "ifip21"
 # 10 Gb/s, 1.2 ms, 9000 bytes.
 BDP_PACKETS = 10e9 / 8 * 1.2e-3 / 9000
-# The paper counts a run as full where 99 % of its packets met more than this.
+# The paper counts a run as full if 99 % of its packets met more than this.
 FULL_DEPTH_PACKETS = 2
 QUANTILES = (0.01, 0.02, 0.05, 0.10, 0.50, 0.95, 0.99)
 
 Key = tuple[str, int]
-# Algorithm, flows, buffer in packets.
+# Algorithm, number of flows, buffer in packets.
 FairKey = tuple[str, int, float]
 
 
 def rows(path: Path, columns: list[str]) -> list[dict[str, str]]:
-    """The rows of a table that has at least these columns. Raises ValueError."""
+    """Returns the rows of a table that has at least these columns. Raises ValueError."""
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
         missing = [c for c in columns if c not in (reader.fieldnames or [])]
@@ -34,7 +34,7 @@ def rows(path: Path, columns: list[str]) -> list[dict[str, str]]:
 
 
 def _by_buffer(path: Path, columns: list[str]) -> dict[Key, list[tuple[float, list[float]]]]:
-    """Of each algorithm and number of flows: buffer, and the columns; by buffer."""
+    """For each algorithm and number of flows: (buffer, columns), sorted by buffer."""
     found: dict[Key, list[tuple[float, list[float]]]] = defaultdict(list)
     for row in rows(path, ["algorithm", "num_flows", "max_queue_depth_packets", *columns]):
         key = (row["algorithm"], int(float(row["num_flows"])))
@@ -44,7 +44,7 @@ def _by_buffer(path: Path, columns: list[str]) -> dict[Key, list[tuple[float, li
 
 
 def smallest_full_buffer(path: Path) -> dict[Key, float]:
-    """Packets: the smallest limit from which on every run was full (Fig. 5a)."""
+    """Smallest limit, in packets, from which on every run was full (Fig. 5a)."""
     found = {}
     for key, points in _by_buffer(path, ["depth_p01"]).items():
         largest_not_full = max((b for b, (d,) in points if d <= FULL_DEPTH_PACKETS), default=0.0)
@@ -60,8 +60,8 @@ def _queues() -> dict[Key, list[tuple[float, list[float]]]]:
 
 
 def queue(algorithm: str, flows: int, buffer_bdp: float) -> np.ndarray | None:
-    """`QUANTILES` of the queue that packets met, over the BDP: between the runs with the buffers
-    next to one. None outside them."""
+    """`QUANTILES` of the queue that packets met, divided by the BDP, interpolated between the runs
+    with the next buffers. None outside their range."""
     points = _queues().get((algorithm, flows), [])
     if not points or not points[0][0] <= buffer_bdp * BDP_PACKETS <= points[-1][0]:
         return None
@@ -73,8 +73,8 @@ def queue(algorithm: str, flows: int, buffer_bdp: float) -> np.ndarray | None:
 
 
 def largest(algorithm: str, flows: int, buffer_bdp: float) -> float | None:
-    """Worst flow's 95th percentile over BDP/n: between the buffers next to one; None outside
-    them."""
+    """Worst flow's 95th percentile over BDP/n, interpolated between the next buffers; None outside
+    their range."""
     table = _deltas()
     points = sorted((b, v[2]) for (a, n, b), v in table.items() if (a, n) == (algorithm, flows))
     if not points or not points[0][0] <= buffer_bdp * BDP_PACKETS <= points[-1][0]:

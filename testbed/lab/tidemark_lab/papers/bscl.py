@@ -23,21 +23,21 @@ COUNT = "traffic.persistent.flow.count"
 UTILISATION, LOSS_RATE = 0.98, 0.01
 # §III-D on Fig. 1: alpha is "typically in the range 0.4-0.7"; held to 0.1 more on each side.
 ALPHA_LOW, ALPHA_HIGH, ALPHA_OFF = 0.4, 0.7, 0.1
-# Alpha of the paper's drawn models.
+# Alpha of the models drawn in the paper.
 ALPHA_FIG_2, ALPHA_FIG_3 = 0.6, 0.55
-# "Follows closely": ours within this factor of the model.
+# "Follows closely": ours is within this factor of the model.
 FACTOR = 1.5
-# §III-D: above, the probabilistic model is inaccurate.
+# §III-D: for more loss, the probabilistic model is inaccurate.
 MOST_LOSS = 0.04
-# Fig. 1 has B = C·T_avg, 882 packets here: of our buffers the one below.
+# Fig. 1 has B = C·T_avg, 882 packets here: the next smaller one of our buffers.
 NEAR_CT = "b600"
 LEAST_LINEAR = 5
-# The paper measures each setting for so long, and Fig. 1 is of so many runs.
+# The paper's duration per setting, and its number of runs for Fig. 1.
 PAPER_S, PAPER_RUNS = 180, 10
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """Differences from the paper's setup, and common parts."""
+    """Describes differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
         f"paper: {PAPER_S} s, {PAPER_RUNS} seeds){runs.growth(found)}."
@@ -45,7 +45,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     found = study.by_number("bscl-lbp", COUNT)
     if not found:
         return []
@@ -78,13 +78,13 @@ def c_te_packets(run: RunData) -> float:
 
 
 def mean_burst(drops_s: np.ndarray, gap_s: float) -> float:
-    """Drops in a loss event: one ends where nothing is lost for a gap."""
+    """Mean drops per loss event, which ends after a gap without losses."""
     return len(drops_s) / (1 + int((np.diff(np.sort(drops_s)) >= gap_s).sum()))
 
 
 def _with_delay(run: RunData, n: int) -> str:
-    """Burst size if a loss event lasts as long as a round trip with its queue: the estimator
-    takes the base round trips alone."""
+    """Burst size if a loss event lasts a round trip including its queueing delay: the estimator
+    uses only base round trips."""
     p, row = run.packets(NEAR_CT), run.row(NEAR_CT)
     drops_s = p.time_s[p.dropped]
     if not drops_s.size:
@@ -135,8 +135,8 @@ def loss_bursts(found: Sequence[RunData]) -> Figure:
 def crossing(
     points: Sequence[tuple[float, float]], meets: Callable[[float], bool], bound: float
 ) -> tuple[float | None, str]:
-    """Smallest buffer that meets a bound, between the two of `points` (buffer, value; by buffer)
-    around it, on a logarithmic axis; None with the reason where they do not enclose it."""
+    """Smallest buffer that meets a bound, interpolated between the two of `points` (buffer, value;
+    by buffer) around it, on a logarithmic axis; None with the reason if none enclose it."""
     if meets(points[0][1]):
         return None, f"at most {points[0][0]:.0f}"
     for (below, a), (above, b) in pairwise(points):
@@ -147,7 +147,7 @@ def crossing(
 
 
 def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
-    """Assumptions of the model that do not hold in these runs, as far as they are known."""
+    """Names the model's assumptions, as far as known, that do not hold in these runs."""
     if loss_decides:
         constant = math.sqrt(run.row("b300")["loss_rate"]) * (run.limit("b300") + c_te) / n
         return f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
@@ -159,7 +159,7 @@ def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
 
 
 def required(found: Sequence[RunData], loss: bool) -> Figure:
-    """Fig. 2: smallest buffer for 98 %; Fig. 3: for 98 % and 1 % of loss."""
+    """Fig. 2: smallest buffer for 98 % utilisation; Fig. 3: for that and 1 % of loss."""
     number, alpha, equation = (3, ALPHA_FIG_3, 23) if loss else (2, ALPHA_FIG_2, 16)
     bounds = "98 % and a loss of at most 1 %" if loss else "98 %"
     buffers = found[-1].points("utilisation")

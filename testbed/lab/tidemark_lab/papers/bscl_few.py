@@ -17,22 +17,22 @@ from .study import Study
 EXPERIMENT = "bscl-few"
 # §VII: with BSCL "a more significant underutilization (80%) when Nb is just two flows".
 FEWEST, UTILISATION_OF_FEWEST, UTILISATION_OFF = 2, 0.80, 0.10
-# Table I's row of two flows: BSCL's packets of those of C·T_avg.
+# Table I's row of two flows: BSCL's packets as a fraction of C·T_avg.
 PART_OF_FEWEST = 336 / 1600
-# With few more it "can slightly underestimate" where the burst is its median: at most this much
-# below full.
+# With a few more flows it "can slightly underestimate" if the burst is its median: at most this
+# much below full.
 SLIGHTLY_BELOW = 0.90
 # "Remains at 100% with all three schemes, as long as the number of LBP flows is more than 10-20":
-# held to the target that the sizing has.
+# held to the sizing's target.
 ENOUGH_FLOWS, FULL = 10, bscl.UTILISATION
-# A phase's utilisation may exceed 1 by a packet at its ends.
+# A phase's utilisation may exceed 1 by the packets cut off at its ends.
 MOST = 1.01
 # "A few very long loss-bursts that make the average significantly longer than the median."
 LONGER, LONGEST = 1.2, 10.0
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """Differences from the paper's setup."""
+    """Describes differences from the paper's setup."""
     times = runs.seconds(found, [p for p in found[0].phases if p != THUMB])
     return (
         "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a "
@@ -44,13 +44,13 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Fig. 8, where its runs are there."""
+    """Returns Fig. 8, if its runs exist."""
     found = study.by_number(EXPERIMENT, COUNT)
     return [few_flows(found)] if found else []
 
 
 def _with_median(run: RunData, known: Estimated | None) -> Estimated | None:
-    """The estimates with the median of the loss bursts in place of the mean."""
+    """The estimates with the loss bursts' median instead of the mean."""
     median = run.estimates(THUMB).get("median_loss_burst")
     if known is None or median is None:
         return None
@@ -121,14 +121,14 @@ def _checks(
 
 
 def _at_table_i(run: RunData) -> str:
-    """Utilisation here at the paper's own buffer, its part of C·T_avg."""
+    """Utilisation here at the paper's own buffer, as a fraction of C·T_avg."""
     there = value_at(run.points("utilisation"), PART_OF_FEWEST * run.limit(THUMB))
     part = f"the {PART_OF_FEWEST:.0%} of C·T_avg that Table I has"
     return f"{part} would give {there:.0%} here" if there else f"{part} was not measured"
 
 
 def _events(run: RunData) -> str:
-    """How often the flows lose, and with what burst."""
+    """Describes how often the flows lose, and with what burst size."""
     known, burst = estimated(run), run.estimates(THUMB).get("mean_loss_burst")
     if known is None or not burst:
         return "no loss event in the rule of thumb's phase"

@@ -18,25 +18,25 @@ from .runs import RunData
 from .study import Study
 
 COUNT = "traffic.persistent.lbp.count"
-# Figure of the paper, by the experiment; the share of the bottlenecked flows, per cent.
+# Experiment → figure of the paper, and share of the bottlenecked flows, per cent.
 FIGURES = {"bscl-mix95": (5, 95), "bscl-mix90": (6, 90), "bscl-mix80": (7, 80)}
 THUMB, STANFORD = "ct", "stanford"
 # §VII: "For 300 LBP flows, the loss rate is about 4% and 10% with the CT formula and with the
-# Stanford scheme"; a factor on both sides.
+# Stanford scheme"; held to a factor in either direction.
 MANY, LOSS_OF_MANY = 300, {THUMB: 0.04, STANFORD: 0.10}
 LOSS_FACTOR = 1.5
-# "Close to the 1 % threshold" while C_e is 90 % or more: at most this many times it.
+# "Close to the 1 % threshold" while C_e is 90 % or more: at most this multiple of it.
 CLOSE_FACTOR = 1.5
-# From so many flows on the loss decides (Ñ_b is 17 in the paper).
+# From this many flows on, the loss decides (Ñ_b is 17 in the paper).
 LOSS_DECIDES = 20
-# Fig. 9: an N_b 20 % too small costs up to 0.5 % of loss with fewer than 200 flows; the most is
-# held to the same factor.
+# Fig. 9: an N_b 20 % too small costs up to 0.5 % of loss with fewer than 200 flows; the largest
+# cost is held to the same factor.
 TOO_SMALL, MOST_EXCESS, EXCESS_FLOWS = 0.8, 0.005, 200
 DRAWN = " Dotted: loss law (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22), estimates; dashed: 1 %."
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """Differences from the paper's setup, and common parts."""
+    """Describes differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
         f"paper: {bscl.PAPER_S} s); loss at BSCL's buffer between two of {len(found[0].phases)} "
@@ -46,7 +46,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 @dataclass(frozen=True)
 class Estimated:
-    """Inputs of BSCL, from the packets of the phase with the rule of thumb's buffer."""
+    """Inputs of BSCL, estimated from the phase with the rule of thumb's buffer."""
 
     n_b: float
     # C_e·T_e, packets.
@@ -54,11 +54,11 @@ class Estimated:
     mean_loss_burst: float
 
     def loss(self, buffer: float) -> float:
-        """By the loss law."""
+        """Loss at a buffer, by the loss law."""
         return loss_of_flows(self.n_b, self.c_te, buffer)
 
     def buffer(self, n_b_factor: float = 1.0) -> float:
-        """Eq. 26, packets; with N_b wrong by a factor."""
+        """Buffer by eq. 26, packets; `n_b_factor` makes N_b wrong."""
         n_b = self.n_b * n_b_factor
         part = bscl.q(n_b, max(self.mean_loss_burst, 1.0))
         by_utilisation = (part * self.c_te - 2 * n_b * (1 - part)) / (2 - part)
@@ -66,7 +66,7 @@ class Estimated:
 
 
 def estimated(run: RunData) -> Estimated | None:
-    """None where the phase has no such estimates."""
+    """None if the phase lacks these estimates."""
     row = run.row(THUMB)
     values = [row[k] for k in ("n_b", "t_e_ms", "c_e_share", "mean_loss_burst")]
     if any(v is None for v in values):
@@ -76,8 +76,8 @@ def estimated(run: RunData) -> Estimated | None:
 
 
 def value_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
-    """Between the two of `points` (buffer, value; by buffer) around a buffer, on a logarithmic axis
-    of buffers; None outside them, and where there are none."""
+    """Interpolates the value at a buffer between the two of `points` (buffer, value; sorted by
+    buffer) around it, with a logarithmic buffer axis; None outside their range."""
     if not points or not points[0][0] <= buffer <= points[-1][0]:
         return None
     buffers, values = zip(*points, strict=True)
@@ -85,14 +85,14 @@ def value_at(points: Sequence[tuple[float, float]], buffer: float) -> float | No
 
 
 def loss_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
-    """Loss at a buffer, like `value_at`, both axes logarithmic; None where nothing is lost, too."""
+    """Loss at a buffer, like `value_at` with both axes logarithmic; None also without losses."""
     found = value_at([(b, math.log(p) if p > 0 else -math.inf) for b, p in points], buffer)
     loss = 0.0 if found is None else math.exp(found)
     return loss if loss > 0 else None
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     made = []
     for name in FIGURES:
         found = study.by_number(name, COUNT)
@@ -105,7 +105,7 @@ def figures(study: Study) -> list[Figure]:
 
 
 def _why(run: RunData, phase: str) -> str:
-    """The loss law in a phase: p = (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22)."""
+    """Explains a phase by the loss law: p = (0.87·N_b / (B + C_e·T_e))² (eqs. 21, 22)."""
     known, packets = estimated(run), run.limit(phase)
     if known is None:
         return ""
@@ -176,7 +176,7 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
 
 
 def underestimated(found: Sequence[RunData]) -> Figure:
-    """Fig. 9: loss where BSCL takes an N_b that is 20 % too small."""
+    """Fig. 9: loss if BSCL uses an N_b that is 20 % too small."""
     figure = Figure(
         "Fig. 9",
         "Loss with BSCL and an N_b that is 20 % too small",

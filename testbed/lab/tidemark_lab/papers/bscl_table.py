@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Buffer Sizing for Congested Internet Links, Table I: what three sizings ask for."""
+"""Buffer Sizing for Congested Internet Links, Table I: buffers by three sizings."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ TABLE_I = {
     400: (682, 34, 3200),
 }
 C_E_SHARE = 0.9
-# Full packets a second of 50 Mb/s, as the paper counts them: 1500 bytes.
+# Full packets per second at 50 Mb/s, counted as in the paper: 1500 bytes.
 PACKETS_PER_S = 50e6 / 8 / 1500
 # "When N_b becomes larger than 17 flows, the BSCL buffer requirement is determined by the maximum
 # loss rate rather than the utilization constraint".
 LOSS_DECIDES_ABOVE = 17
-# Of rows where the utilisation decides: where no loss trace says more (§VI).
+# For rows where the utilisation decides, since no loss trace says more (§VI).
 ALPHA = 0.55
 FACTOR = 1.5
 
 
 def c_te_of_row(n: int) -> float:
-    """C_e·T_e of a row, packets: the table prints no T_e, it follows from the row's BSCL buffer
+    """C_e·T_e of a row, packets: the table has no T_e, which follows from the row's BSCL buffer
     (eq. 21, or eq. 16 with a burst of 0.55·N_b)."""
     buffer = TABLE_I[n][2]
     if n > LOSS_DECIDES_ABOVE:
@@ -61,13 +61,13 @@ def t_e_ms_of_row(n: int) -> float:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Table I, where its runs are there."""
+    """Returns Table I, if its runs exist."""
     found = study.find("bscl-mix90")
     return [table_i(found)] if found else []
 
 
 def table_i(found: Sequence[RunData]) -> Figure:
-    """All rows of the paper, and ours where there are runs."""
+    """All rows of the paper, with our values where we have runs."""
     by_count = {int(r.setting(bscl_mix.COUNT)): r for r in found}
     t_e = [t_e_ms_of_row(n) for n in TABLE_I if n > LOSS_DECIDES_ABOVE]
     columns = ("ct", "stanford", "bscl")
@@ -117,7 +117,7 @@ def _ours(run: RunData, n: int) -> tuple[float | None, ...]:
 
 
 def _bursts(run: RunData) -> str:
-    """N_b and the mean loss burst, on which the buffer depends apart from T_e."""
+    """Describes N_b and the mean loss burst, on which the buffer depends in addition to T_e."""
     known = bscl_mix.estimated(run)
     if known is None:
         return ""

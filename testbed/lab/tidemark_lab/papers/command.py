@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`paper NAME`: runs the experiments that are not there yet, then the report. The long form of
-the experiments, or with `--quick` the short one."""
+"""`paper NAME`: makes the missing runs, then the report. Uses the long form of the experiments, or
+with `--quick` the short one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DOCS = "docs/papers"
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: the experiments to run for it, and the figures drawn from the runs."""
+    """A paper: the experiments to run, and the figures drawn from the runs."""
 
     title: str
     experiments: tuple[str, ...]
@@ -49,7 +49,7 @@ def _bscl(study: Study) -> list[Figure]:
 
 
 def _number(figure: Figure) -> int:
-    """Sort key: figures that are not the paper's come last."""
+    """Sort key: figures that the paper does not have come last."""
     return int(figure.name.split()[1]) if figure.name.startswith("Fig.") else 1000
 
 
@@ -85,30 +85,30 @@ ALL = "all"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="which; all: one by one")
+    parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="paper; all: one by one")
     parser.add_argument("--quick", action="store_true", help="one short run of each setting")
-    parser.add_argument("--report", action="store_true", help="from runs that are there, no others")
-    parser.add_argument("--docs", action="store_true", help="write docs/papers/NAME.md too")
+    parser.add_argument("--report", action="store_true", help="use only existing runs")
+    parser.add_argument("--docs", action="store_true", help="also write docs/papers/NAME.md")
     parser.add_argument(
         "--jobs",
         type=positive,
-        help="runs at a time; default: one a processor, of real TCP one",
+        help="runs at a time; default: one per processor, one on real TCP",
     )
     parser.add_argument(
         "--back-end",
         choices=("ns3", "embedded"),
         default="ns3",
-        help="simulated, or real TCP through the switch (needs root; what it cannot run is left "
-        "out and named)",
+        help="simulated, or real TCP through the switch (needs root; leaves out and names runs "
+        "that it cannot do)",
     )
-    parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="where it goes")
+    parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="output directory")
     Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
-    """0 when every experiment ran and the report is written, whether or not it agrees. Of `all`
-    the first other code; one that fails does not keep the others from being made, but one that is
-    interrupted does."""
+    """Returns 0 if every experiment ran and the report is written, whether or not it agrees. For
+    `all`, returns the first other code; a paper that fails does not stop the others, but an
+    interruption does."""
     names = list(PAPERS) if arguments.name == ALL else [arguments.name]
     back_end: BackEnd = Embedded(Ports.of(arguments)) if arguments.back_end != "ns3" else Ns3()
     jobs = arguments.jobs or (len(os.sched_getaffinity(0)) if back_end.several else 1)
@@ -141,11 +141,11 @@ def from_arguments(arguments: argparse.Namespace) -> int:
 
 @dataclass
 class Made:
-    """Parts that the papers of one command share."""
+    """State that the papers of one command share."""
 
     arguments: argparse.Namespace
     jobs: int
-    # Runs that a paper's experiment still lacks.
+    # Missing runs of each paper's experiments.
     todo: dict[tuple[str, str], list[Point]] = field(default_factory=dict)
     pace: Pace = field(default_factory=Pace)
     progress: Progress = field(default_factory=Progress)
@@ -167,7 +167,7 @@ def _missing(study: Study, experiment: str) -> list[Point]:
 
 
 def _estimate(studies: dict[str, Study], made: Made) -> None:
-    """Tells what is to be run and how long it takes, by what the runs that are there took."""
+    """Prints the number of runs to make and their duration, extrapolated from existing runs."""
     there = 0
     of_each = [(s, e) for name, s in studies.items() for e in PAPERS[name].experiments]
     for study, experiment in of_each:
@@ -197,7 +197,7 @@ def _paper(name: str, study: Study, made: Made) -> int:
     try:
         figures = _figures(paper, study)
         if not figures:
-            progress.say(f"paper: no runs of it are in {study.root}")
+            progress.say(f"paper: it has no runs in {study.root}")
             return EXIT_FAILED
         title = f"{paper.title}: paper and ours"
         about = f"{SUBSTRATES[study.suffix][1]}. {_about(paper, study)}"
@@ -212,7 +212,7 @@ def _paper(name: str, study: Study, made: Made) -> int:
     return EXIT_OK
 
 
-# By the suffix of the back end: what a page's title adds, and its beginning.
+# Back end's suffix → addition to a page's title, and the page's beginning.
 SUBSTRATES = {
     "": ("simulated", "Simulated with ns-3"),
     "-embedded": ("on real TCP", "Real TCP of the kernel through tidemark-switch"),
@@ -220,7 +220,7 @@ SUBSTRATES = {
 
 
 def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
-    """The page of the repository, with a link to the one of the other back end where it is."""
+    """Writes the repository's page, with a link to the other back end's page if it exists."""
     folder, suffix = in_clone(DOCS), study.suffix
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
     agree = report.summary([c for f in figures for c in f.checks]).removesuffix(".")
@@ -234,7 +234,7 @@ def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> 
 
 
 def _figures(paper: Paper, study: Study) -> list[Figure]:
-    """Of every repetition, put together."""
+    """Returns the figures of all repetitions, merged."""
     repeated = [paper.figures(study.of(r)) for r in study.repetitions(paper.experiments)]
     return sorted(together(repeated), key=_number)
 

@@ -14,28 +14,28 @@ from ..report.style import COLUMN_IN, GREY, styled, subplots, to_svg
 from . import legend
 
 Rows = list[Sequence[object]]
-# A column's number, its style, colour, and label.
+# A column's number, line style, colour, and label.
 Line = tuple[int, str, str, str | None]
-# Look of a repetition behind the mean of all.
+# Transparency and line width of a single repetition behind the mean.
 PALE, PALE_WIDTH = 0.25, 0.5
-# Height of a row over that of a figure of one row; inches below an axis; letters in an inch, and
-# in a line of a name at an axis.
+# Height of a row relative to a one-row figure; inches below an axis; letters per inch, and per line
+# of a name at an axis.
 ROW, BELOW_IN, LETTERS, NAME = 0.75, 0.5, 17, 26
-# More cannot be told apart at a figure's width.
+# A figure is too narrow to show more.
 MOST_BINS = 300
 
 
 @dataclass(frozen=True)
 class Drawing:
     """Axes in the width of half a page: two below each other, more in rows of two; `fill` draws
-    rows into them. The legend says which is the paper's and which is ours. The ids of the SVG begin
-    with the name, so that several can stand in one page."""
+    rows into them. The legend says which is the paper's and which is ours. SVG ids begin with the
+    name, so that several can share a page."""
 
     name: str
     columns: int
     height_in: float
     fill: Callable[[Any, Rows], None]
-    # Of every column of axes, and of every row.
+    # Labels of every column of axes, and of every row.
     x: str = ""
     y: str = ""
 
@@ -43,7 +43,7 @@ class Drawing:
     def of_curves(
         cls, name: str, x: str, y: str, *lines: Line, level: float | None = None, **more: Any
     ) -> Drawing:
-        """Columns over the first one. `level`: of a dashed line; `more`: of the axis."""
+        """Plots columns over the first one. `level`: of a dashed line; `more`: for the axis."""
 
         def fill(axes: Any, rows: Rows) -> None:
             curves(axes[0], rows, *lines)
@@ -54,7 +54,7 @@ class Drawing:
         return cls(name, 1, 2.2, fill, x, y)
 
     def svg(self, rows: Rows, repeated: Sequence[Rows] = ()) -> str:
-        """`repeated`: the rows' repetitions, drawn pale behind their mean."""
+        """Draws the rows; `repeated`: their repetitions, drawn pale behind the mean."""
         across = 1 if self.columns < 3 else 2
         down = -(-self.columns // across)
         row_in = self.height_in * (ROW if down > 1 else 1)
@@ -84,7 +84,7 @@ class Drawing:
 
 
 def _set_ticks(axis: Any) -> None:
-    """Powers of two as numbers, names in lines."""
+    """Shows powers of two as numbers, and wraps long names."""
     if axis.get_xscale() == "log" and axis.xaxis.get_transform().base == 2:
         axis.xaxis.set_major_formatter("{x:g}")
     names = [t.get_text() for t in axis.get_yticklabels()]
@@ -94,7 +94,7 @@ def _set_ticks(axis: Any) -> None:
 
 @dataclass(frozen=True)
 class Bins:
-    """Smallest and largest value in equal parts of the time that have one."""
+    """Smallest and largest value in equal intervals of time that have values."""
 
     time_s: np.ndarray
     low: np.ndarray
@@ -102,11 +102,11 @@ class Bins:
 
     @classmethod
     def of(cls, rows: Rows, first: int) -> Bins:
-        """From the columns that `rows` has made, from that number on."""
+        """Reads them from three columns made by `rows`, starting at `first`."""
         return cls(*(np.array(column(rows, first + k)) for k in range(3)))
 
     def rows(self, *key: object, digits: int = 5) -> Rows:
-        """Key, time, smallest and largest value."""
+        """Returns rows of key, time, smallest and largest value."""
         return [
             (*key, round(float(t), digits), round(float(low), 2), round(float(high), 2))
             for t, low, high in zip(self.time_s, self.low, self.high, strict=True)
@@ -114,7 +114,7 @@ class Bins:
 
 
 def bins(time_s: np.ndarray, values: np.ndarray, end_s: float, most: int = MOST_BINS) -> Bins:
-    """Of values in the order of their times, from 0 to `end_s`; NaN counts as none."""
+    """Bins values sorted by time, from 0 to `end_s`; ignores NaN."""
     known = np.isfinite(values) & (time_s >= 0) & (time_s < end_s)
     part = (time_s[known] / end_s * most).astype(int)
     seen, first = np.unique(part, return_index=True)
@@ -128,7 +128,7 @@ def bins(time_s: np.ndarray, values: np.ndarray, end_s: float, most: int = MOST_
 
 
 def band(axis: Any, found: Bins, colour: str, label: str = "") -> None:
-    """From the smallest to the largest, and never thinner than a line."""
+    """Fills from the smallest to the largest value, never thinner than a line."""
     axis.fill_between(
         found.time_s, found.low, found.high, color=colour, linewidth=0.6, label=label or None
     )
@@ -139,12 +139,12 @@ def column(rows: Sequence[Sequence[object]], number: int) -> list[Any]:
 
 
 def curves(axis: Any, rows: Rows, *lines: Line, x: int = 0) -> None:
-    """Columns over another."""
+    """Plots columns over column `x`."""
     for number, style, colour, label in lines:
         axis.plot(*pairs(rows, x, number), style, color=colour, label=label)
 
 
 def pairs(rows: Sequence[Sequence[object]], x: int, y: int) -> tuple[list[Any], list[Any]]:
-    """Two columns of the rows that have a value in the second."""
+    """Two columns, from the rows that have a value in the second."""
     there = [r for r in rows if r[y] is not None]
     return column(there, x), column(there, y)

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from .. import summary
 from .runs import RunData
 
-# OI §4.3: what is larger is a large flow.
+# OI §4.3: larger transfers are large flows.
 LARGE_BYTES = 100_000
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow at the link in one phase."""
+    """A flow at the link in a phase."""
 
     kind: str
     name: str
     large: bool
-    # Of packets that came, and of those dropped.
+    # Number of packets that arrived, and of those dropped.
     packets: int
     drops: int
-    # As the receiver has it; None for a transfer that did not begin and end in the phase.
+    # Rate at the receiver; None for a transfer that did not begin and end in the phase.
     bytes_per_s: float | None
 
     @property
@@ -35,9 +35,9 @@ class Flow:
 class Offered:
     """Load offered by transfers in one phase."""
 
-    # Mean number under way.
+    # Mean number in progress.
     under_way: float
-    # Of those that began in it, over the port's rate, without headers.
+    # Bits of the transfers that began in the phase over the port's capacity, without headers.
     load: float
 
 
@@ -55,10 +55,10 @@ def offered(run: RunData, phase: str) -> Offered:
 
 
 def of_phase(run: RunData, phase: str) -> list[Flow]:
-    """Every flow with a packet in the phase, persistent ones and transfers."""
+    """Returns every flow with a packet in the phase, both persistent flows and transfers."""
     start, end = run.unix_ns(phase)
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
-    # A port of a sender may serve again, in another phase.
+    # A sender may use a port again in another phase.
     there = [f for f in truth if f["start"]["unix_ns"] < end and f["stop"]["unix_ns"] > start]
     out = []
     for flow, seen in summary.matched(run.link(phase)["flows"], [f for f in there if f["source"]]):
@@ -85,7 +85,7 @@ def of_phase(run: RunData, phase: str) -> list[Flow]:
 
 
 def rates(flows: list[Flow], large: bool) -> list[float]:
-    """Sorted, bytes/s."""
+    """Rates, sorted, bytes/s."""
     return sorted(f.bytes_per_s for f in flows if f.large is large and f.bytes_per_s)
 
 

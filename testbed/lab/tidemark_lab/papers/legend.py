@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Legends of the papers' figures: the paper in ink and with squares, which are hollow where no line
-joins them, ours in colour with dots."""
+"""Legends of the papers' figures: the paper in ink, with squares that are hollow if no line joins
+them; ours in colour, with dots."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from ..report.style import COLUMN_IN, GREY, INK, WATER
 
 PAPER, OURS = "paper", "ours"
-# How figures call the values that a paper's authors have.
+# Name in the figures for values published by a paper's authors.
 AUTHORS = "authors' table"
-# Points of an entry's line, and of a letter; inches of a row of entries, and to their left.
+# Points per entry's line, and per letter; inches per row of entries, and to their left.
 LINE_PT, LETTER_PT, ROW_IN, LEFT_IN = 30, 4.5, 0.16, 0.5
 ABOVE = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
 
 
 def put(figure: Any, axes: Sequence[Any], pale: Collection[Any]) -> None:
-    """One for all axes, or where they differ one above each, for which the figure grows. `pale`:
-    lines that have no entry."""
+    """Adds one legend for all axes, or one above each if they differ, and grows the figure to fit.
+    `pale`: lines without an entry."""
     found = [_entries(axis, [a for a in axis.lines if a not in pale]) for axis in axes]
     whole = max(found, key=len)
     one = all(entries.keys() <= whole.keys() for entries in found)
@@ -37,7 +37,7 @@ def put(figure: Any, axes: Sequence[Any], pale: Collection[Any]) -> None:
 
 
 def _entries(axis: Any, lines: Sequence[Any]) -> dict[str, Any]:
-    """Handles by label, ours before the paper's."""
+    """Returns handles by label, ours before the paper's."""
     data = [line for line in lines if line.get_transform() == axis.transData]
     papers = [line for line in data if _of_paper(line)]
     handles, labels = axis.get_legend_handles_labels()
@@ -49,7 +49,7 @@ def _entries(axis: Any, lines: Sequence[Any]) -> dict[str, Any]:
         told = label.replace(AUTHORS, PAPER)
         found[told if told.startswith((PAPER, OURS)) else f"{of}, {told}"] = handle
     for line in papers:
-        # Theory in the colour of its values keeps it.
+        # Theory drawn in the colour of its values keeps its colour.
         if line in handles or line.get_color() == GREY:
             line.set_color(INK)
         line.set_marker({"o": "s"}.get(line.get_marker(), line.get_marker()))
@@ -67,7 +67,7 @@ def _entries(axis: Any, lines: Sequence[Any]) -> dict[str, Any]:
 
 
 def _of_paper(line: Any) -> bool:
-    """Squares are a paper's values; dashes without dots, and grey ones, its theory."""
+    """Squares are a paper's values; dashes without dots, and grey lines, are its theory."""
     dashed = line.get_linestyle() not in ("-", "None") and not line.get_label().startswith(OURS)
     bare = line.get_marker() in ("", "None") or line.get_color() == GREY
     return line.get_marker() == "s" or (dashed and bare)

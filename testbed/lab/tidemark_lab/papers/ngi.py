@@ -24,7 +24,7 @@ SCHEDULING = "topology.switches.s1.scheduling"
 SMALL_SHARE, SHARE_OFF = 0.4, 0.15
 FULL = 0.98
 LARGER = ("b100", "b625")
-# §III-B: processor sharing at load 0.5: more than 4 flows with probability 0.03.
+# §III-B: with processor sharing at load 0.5, there are more than 4 flows with probability 0.03.
 LOAD_OF_TEXT, MANY_FLOWS, MANY_PROBABILITY = 0.5, 4, 0.03
 MANY_OFF = 0.03
 # "Approximately fair".
@@ -36,7 +36,7 @@ THEORY = (
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in study.find("ngi-one")}
     made = [under_way(run) for run in study.find("ngi-sharing")[:1]]
     made += [transparent(run) for run in study.find("ngi-transparent")[:1]]
@@ -56,7 +56,7 @@ def figures(study: Study) -> list[Figure]:
 
 
 def sharing(load: float, flows: int) -> float:
-    """P(so many flows) of processor sharing (§III-B)."""
+    """P(this many flows) under processor sharing (§III-B)."""
     return (1 - load) * load**flows
 
 
@@ -66,7 +66,7 @@ def transparent_loss(load: float, buffer_packets: float) -> float:
 
 
 def in_progress(run: RunData, phase: str, step_s: float = 0.01) -> np.ndarray:
-    """Transfers under way, by the truth, at instants of a phase."""
+    """Number of transfers in progress, by the truth, at regular times in a phase."""
     start, end = run.unix_ns(phase)
     flows = json.loads((run.path / "truth.json").read_text())["flows"]
     at = np.arange(start, end, round(step_s * 1e9))
@@ -77,7 +77,7 @@ def in_progress(run: RunData, phase: str, step_s: float = 0.01) -> np.ndarray:
 
 
 def under_way(run: RunData) -> Figure:
-    """§III-B: how many elastic transfers are under way."""
+    """§III-B: number of elastic transfers in progress."""
     phase = run.phases[0]
     load, count = float(run.row(phase)["utilisation"]), in_progress(run, phase)
     length = runs.seconds([run])
@@ -97,7 +97,7 @@ def under_way(run: RunData) -> Figure:
     )
     for k in range(11):
         figure.row(k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
-    # The load is random too in so short a time: the text's formula has it as measured.
+    # The load of so short a time is random, so the formula uses the measured load.
     wanted = load ** (MANY_FLOWS + 1)
     said = f"{wanted:.2g} (r^5 at r = {load:.2f}; {MANY_PROBABILITY} at {LOAD_OF_TEXT})"
     what = f"probability of more than {MANY_FLOWS} transfers"
@@ -135,7 +135,7 @@ def transparent(run: RunData) -> Figure:
 
 
 def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
-    """Fig. 3: one Reno flow over the background."""
+    """Fig. 3: one Reno flow with background traffic, over the buffer."""
     shares = {phase: residual_share(run, phase) for run, phase in found}
     cases = [(f"{phase[1:]} packets", run, phase) for run, phase in found]
     why = f"not known; {runs.seconds([found[0][0]])} of a seed"
@@ -168,7 +168,7 @@ def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
 
 
 def over_flows(found: Sequence[RunData]) -> Figure:
-    """Fig. 5: one, two, four Reno flows with 20 packets."""
+    """Fig. 5: one, two and four Reno flows with 20 packets of buffer."""
     counts = [int(r.setting(COUNT) or 1) for r in found]
     shares = [residual_share(r, "b20") for r in found]
     cases = [(f"{n} flows", r, "b20") for n, r in zip(counts, found, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NGI Fig. 4: packets of one Reno flow and of the background, one by one, around a loss."""
+"""NGI Fig. 4: single packets of one Reno flow and of the background, around a loss."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .paper import Check, Figure
 from .runs import FRAME_BYTES, Packets, RunData
 
 PHASE = "b20"
-# Shown before a loss of the flow, and after it: a round trip is 150 ms.
+# Time shown before and after a loss of the flow; a round trip is 150 ms.
 BEFORE_S, AFTER_S = 0.03, 0.19
-# "The TCP window mechanism tends to emit packets in bursts": as many of the flow's packets come
-# within two packet times of the one before.
+# "The TCP window mechanism tends to emit packets in bursts": this share of the flow's packets come
+# within two packet times of the previous one.
 BURST_PACKETS, LEAST_IN_BURSTS = 2.0, 0.5
 # "Recognized one RTT later leading to a halving of the current window size".
 HALVED, HALVED_OFF = 0.5, 0.1
-# Dots lie in this part of their half, one after the other all over it.
+# Dots are spread evenly over this fraction of their half.
 HALF, GOLDEN = 0.9, 0.618034
 
 
 def around_a_loss(run: RunData) -> Figure:
-    """The flow's packets in the upper half, the background's in the lower one."""
+    """Draws the flow's packets in the upper half, the background's in the lower half."""
     p, rate = run.packets(PHASE), float(run.row(PHASE)["rate_bps"])
     own = np.isin(p.flow, np.unique(p.flow[np.isfinite(p.window)]))
     flow = p.where(own)
@@ -39,7 +39,7 @@ def around_a_loss(run: RunData) -> Figure:
         for kind, low, colour in (("background", 0.0, GREY), ("flow", 1.0, WATER)):
             times = [r[0] for r in rows if r[1] == kind]
             heights = [low + HALF * (k * GOLDEN % 1) for k in range(len(times))]
-            # As short lines in one path, a dot each: a mark for each is three times as much.
+            # Dots as short lines in one path: a marker per dot would take three times the space.
             x = [v for t in times for v in (t, t, None)]
             y = [v for h in heights for v in (h, h + 0.02, None)]
             axes[0].plot(x, y, color=colour, linewidth=1, label=kind)
@@ -80,14 +80,14 @@ def around_a_loss(run: RunData) -> Figure:
 
 
 def _first_loss_s(flow: Packets) -> float:
-    """With what is shown around it within the phase; its start if there is none."""
+    """Time of a loss whose surroundings are all in the phase; the start if there is none."""
     lost = flow.time_s[flow.dropped]
     inside = lost[(lost > BEFORE_S) & (lost < flow.time_s[-1] - 2 * AFTER_S)]
     return float(inside[0]) if inside.size else 0.0
 
 
 def _window_after(flow: Packets, at: float) -> float | None:
-    """Least within two round trips of a loss, over the last before it."""
+    """Smallest window within two round trips after a loss, over the last one before it."""
     before = flow.window[(flow.time_s <= at) & np.isfinite(flow.window)]
     near = (flow.time_s > at) & (flow.time_s < at + 2 * AFTER_S) & np.isfinite(flow.window)
     return float(flow.window[near].min() / before[-1]) if before.size and near.any() else None

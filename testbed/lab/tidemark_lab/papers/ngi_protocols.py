@@ -13,18 +13,18 @@ from .paper import Check, Figure
 from .runs import RunData
 
 One = dict[tuple[str, str], RunData]
-# §V-B: fair queueing "barely alleviates" what 20 packets cost one flow: within this factor.
+# §V-B: fair queueing "barely alleviates" what one flow loses with 20 packets: within this factor.
 BARELY = 1.5
 # With it "the HSTCP flow gains slightly more throughput".
 SLIGHTLY = 1.5
 # "Non-bottlenecked flows remain loss free".
 LOSS_FREE = 1e-4
-# "Unable to compete fairly": HSTCP gets at least so many times as much.
+# "Unable to compete fairly": HSTCP gets at least this multiple of Reno's rate.
 UNFAIR = 2.0
 
 
 def rate_ratio(run: RunData, phase: str) -> float | None:
-    """HSTCP's rate over Reno's; None where one of them has sent nothing."""
+    """HSTCP's rate over Reno's; None if one of them sent nothing."""
     rates = _named(run, phase)
     if {"highspeed", "reno"} - set(rates) or not rates["reno"]:
         return None
@@ -32,28 +32,27 @@ def rate_ratio(run: RunData, phase: str) -> float | None:
 
 
 def _named(run: RunData, phase: str) -> dict[str, float]:
-    """Rate of each TCP flow by its group."""
+    """Rate of each TCP flow, by the flow's group."""
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
     pairs = summary.matched(run.link(phase)["flows"], [f for f in truth if f["protocol"] == 6])
     return {f["name"].rpartition("-")[0]: seen["rate_bps"] for f, seen in pairs if seen}
 
 
 def _in_turn(run: RunData, phase: str) -> str:
-    """Rates of the flows through a queue that serves them in turn."""
+    """Describes the rates of the flows through a queue with fair queueing."""
     rates = " and ".join(f"{v / 1e6:.1f}" for v in _named(run, phase).values())
     return f"flows that always have packets in the queue are served in turn: {rates} Mb/s"
 
 
 def background_loss(run: RunData, phase: str) -> float | None:
-    """Of the datagrams."""
+    """Loss rate of the datagrams."""
     own = [f for f in run.link(phase)["flows"] if f["key"]["protocol"] == 17]
     came = sum(f["packets"] + f["drops"] for f in own)
     return sum(f["drops"] for f in own) / came if came else None
 
 
 def window_spread(run: RunData, phase: str) -> float:
-    """How far the windows are apart: mean over time of their standard deviation over their
-    mean."""
+    """Spread of the windows: standard deviation over mean, averaged over time."""
     p = run.packets(phase)
     known = np.isfinite(p.window)
     p = p.where(known)
@@ -68,7 +67,7 @@ def window_spread(run: RunData, phase: str) -> float:
 
 
 def protocols(number: int, one: One, mixed: dict[str, RunData], four: dict[str, RunData]) -> Figure:
-    """Fig. 6: HSTCP first come, first served; Fig. 7: fair queueing."""
+    """Fig. 6: HSTCP with FIFO; Fig. 7: fair queueing."""
     fair = number == 7
     scheduling = "fair" if fair else "fifo"
     left = one[("reno", "fair")] if fair else one[("highspeed", "fifo")]

@@ -13,14 +13,14 @@ from .draw import MOST_BINS, Bins, Drawing, Rows, band, bins, column
 from .paper import Check, Figure
 from .runs import RunData
 
-# Of the background, 25 of 50 Mb/s.
+# Share of the background traffic: 25 of 50 Mb/s.
 BACKGROUND = 0.5
 # Title, run and phase.
 Case = tuple[str, RunData, str]
 
 
 def scaled(cases: Sequence[Case]) -> str:
-    """Differences from the paper's setup, and common parts."""
+    """Describes differences from the paper's setup, and common parts."""
     times = sorted({round(float(run.row(phase)["seconds"])) for _, run, phase in cases})
     length = f"{times[0]} s" if len(times) == 1 else f"{times[0]} to {times[-1]} s"
     return (
@@ -30,7 +30,7 @@ def scaled(cases: Sequence[Case]) -> str:
 
 
 def residual_share(run: RunData, phase: str) -> float:
-    """Of what the background leaves, the part that the bottlenecked flows get."""
+    """The bottlenecked flows' part of the bandwidth that the background leaves."""
     return (float(run.row(phase)["utilisation"]) - BACKGROUND) / (1 - BACKGROUND)
 
 
@@ -42,8 +42,8 @@ def traced(
     more: str = "",
     **theory: bool,
 ) -> Figure:
-    """Windows over time of each case: smallest and largest in equal parts of the phase, which are
-    longer where many flows share a column."""
+    """Plots windows over time for each case: smallest and largest in equal intervals of the phase,
+    which are longer if many flows share a column."""
     figure = Figure(
         name,
         title,
@@ -64,8 +64,8 @@ def traced(
 
 
 def drawn(name: str, cases: Sequence[Case], theory: bool = False) -> Drawing:
-    """The traces, a case in each column. `theory`: with the window that fills what the background
-    leaves: its rate times the round trip, and so much more as the buffer has."""
+    """Draws the traces, one case per column. `theory`: adds the window that fills the residual
+    bandwidth (its rate times the round trip), and the same plus the buffer."""
     titles = [title for title, _, _ in cases]
     limits = [run.limit(p) for _, run, p in cases]
     residual = [run.bdp(p) * (1 - BACKGROUND) for _, run, p in cases]

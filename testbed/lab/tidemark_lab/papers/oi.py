@@ -15,7 +15,7 @@ from .study import Study
 
 TRAFFICS = {"oi-persistent": "persistent", "oi-closed": "closed loop", "oi-open": "open loop"}
 COLOURS = {"oi-persistent": WATER, "oi-closed": SECOND, "oi-open": DROP}
-# §4.3 on Fig. 1: loss with the small and with the large buffer, lowest and highest as printed.
+# §4.3 on Fig. 1: loss with the small and the large buffer, lowest and highest as printed.
 LOSS = {
     ("oi-persistent", "b18"): (0.07, 0.08),
     ("oi-closed", "b18"): (0.07, 0.08),
@@ -29,21 +29,21 @@ LOSS_FACTOR = 1.5
 SHOWN = ("b18", "b500")
 # "Almost 100 %".
 LEAST_UTILISATION = 0.97
-# §3.2: offered load of links that are never saturated; held to a tenth of the capacity.
+# §3.2: offered load of links that are never saturated; tolerance: a tenth of the capacity.
 NEVER_SATURATED: dict[str, tuple[str, float | None]] = {
     "oi-dsl": ("60 DSL users of 1 Mb/s at 100 Mb/s", 0.60),
     "oi-window": ("100 flows with windows of 32 kB and 100 ms at OC-12", 260 / 620),
     "oi-elsewhere": ("those limited by their last mile at OC-12", None),
 }
 LOAD_OFF = 0.05
-# The third example has no number in the paper: ours cannot offer more than its last miles.
+# The paper gives no number for the third example: ours is bounded by its last miles.
 MOST_ELSEWHERE = 8 * 2 / 50
 MOST_LOSS = 0.01
 PERSISTENT = 200
 
 
 def scaled(found: Sequence[RunData]) -> str:
-    """Differences from the paper's setup, and common parts."""
+    """Describes differences from the paper's setup, and common parts."""
     shown = [p for p in found[0].phases if p in SHOWN]
     others = [p for p in found[0].phases if p not in SHOWN]
     return (
@@ -55,7 +55,7 @@ def scaled(found: Sequence[RunData]) -> str:
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     found = {name: run for name in TRAFFICS for run in study.find(name)[:1]}
     made = [loss_over_buffer(found)] if found else []
     for name, run in found.items():
@@ -65,12 +65,12 @@ def figures(study: Study) -> list[Figure]:
 
 
 def loss_persistent(flows: int, bdp_packets: float, buffer_packets: float) -> float:
-    """Eq. 3."""
+    """Loss rate of persistent flows, eq. 3."""
     return min(1.0, (0.87 * flows) ** 2 / (bdp_packets + buffer_packets) ** 2)
 
 
 def loss_over_buffer(found: dict[str, RunData]) -> Figure:
-    """Fig. 1: loss over the buffer and the kind of traffic."""
+    """Fig. 1: loss by buffer and kind of traffic."""
 
     def fill(axes: Any, rows: Rows) -> None:
         axis = axes[0]
@@ -165,7 +165,7 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
         about, load = NEVER_SATURATED[name]
         row = run.row(run.phases[0])
         figure.row(about, load, row["utilisation"], row["loss_rate"])
-        # The load is what the file configures: the check says that the scaling is right.
+        # The load is configured in the file: the check confirms the scaling.
         figure.check(
             f"{about}: load",
             "never saturated" if load is None else f"{load:.2f}",

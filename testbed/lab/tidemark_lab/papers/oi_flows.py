@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open Issues in Router Buffer Sizing, Figs. 2-7: what single flows got."""
+"""Open Issues in Router Buffer Sizing, Figs. 2-7: throughput and loss of single flows."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .paper import Check, Figure, within, within_factor
 from .runs import RunData
 
 SMALL, LARGE = "b18", "b500"
-# Fig. of the throughput and of the loss, by the experiment.
+# Experiment → figures of the throughput and of the loss.
 NUMBERS = {
     "oi-persistent": (2, 3, "persistent flows and mice"),
     "oi-closed": (4, 5, "closed-loop transfers"),
     "oi-open": (6, 7, "open-loop transfers"),
 }
-# §4.3: shares printed are held to 0.15, medians to a factor 2.
+# §4.3: tolerances for printed shares (0.15) and medians (a factor of 2).
 SHARE_OFF = 0.15
 MEDIAN_FACTOR = 2.0
 # "Around 80 % of the persistent flows get a higher throughput" with the large buffer.
@@ -40,7 +40,7 @@ NOTE = "Small buffer 18 packets, large 500; large flows have more than 100 kB."
 
 
 def figures(run: RunData, name: str) -> list[Figure]:
-    """Throughput and loss of the flows of one kind of traffic."""
+    """Throughput and loss figures for one kind of traffic."""
     found = {phase: flows.of_phase(run, phase) for phase in (SMALL, LARGE)}
     return [throughput(run, name, found), losses(run, name, found)]
 
@@ -67,7 +67,7 @@ def _why_faster(run: RunData, phase: str) -> str:
 
 
 def better_with_large(found: dict[str, list[Flow]]) -> float | None:
-    """Share of the persistent flows that the large buffer gives more."""
+    """Share of the persistent flows that get more with the large buffer."""
     small = {f.name: f.bytes_per_s for f in found[SMALL] if f.kind == "lbp" and f.bytes_per_s}
     both = [
         f.bytes_per_s > small[f.name]
@@ -77,13 +77,13 @@ def better_with_large(found: dict[str, list[Flow]]) -> float | None:
     return sum(both) / len(both) if both else None
 
 
-# Shares of the flows at which two distributions are compared.
+# Quantiles at which two distributions are compared.
 QUANTILES = [k / 100 for k in range(1, 100)]
 
 
 def better_with_small(found: dict[str, list[Flow]]) -> float | None:
-    """Share of the small flows that do better with the small buffer. They are other ones in each
-    phase: held against each other is the flow that as many are slower than."""
+    """Share of the small flows that do better with the small buffer. Each phase has different
+    flows, so equal quantiles of the two distributions are compared."""
     values = [flows.rates(found[phase], large=False) for phase in (SMALL, LARGE)]
     if not all(values):
         return None
@@ -92,7 +92,7 @@ def better_with_small(found: dict[str, list[Flow]]) -> float | None:
 
 
 def _median_ratio(found: dict[str, list[Flow]], large: bool) -> float | None:
-    """Of the large buffer over the small one."""
+    """Median with the large buffer over that with the small one."""
     values = [flows.rates(found[phase], large) for phase in (LARGE, SMALL)]
     if not all(values):
         return None
@@ -168,8 +168,8 @@ def throughput(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
 
 
 def _distributions(name: str, label: str, most: float | None) -> Drawing:
-    """Distribution functions of the third column with both buffers, of large and small flows; up
-    to `most`, or over a logarithmic axis."""
+    """Distribution functions of the third column with both buffers, for large and small flows; up
+    to `most`, or on a logarithmic axis."""
 
     def fill(axes: Any, rows: Rows) -> None:
         for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):

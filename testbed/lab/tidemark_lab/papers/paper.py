@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a paper, and comparison of ours with them. Pure but for the drawing."""
+"""A paper's figures, and how ours compare with them. Pure but for drawing."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from .draw import Drawing, Rows
 
 @dataclass(frozen=True)
 class Check:
-    """A printed value or statement of the paper, compared with ours. `low` and `high` are the
-    tolerance: a constant of the code that draws the figure, older than any run."""
+    """A value or statement printed in the paper, compared with ours. `low` and `high` are the
+    tolerance: a constant of the drawing code, fixed before any run."""
 
-    # Equal in every repetition.
+    # Identical in every repetition.
     what: str
     paper: str
     ours: float | None
     low: float
     high: float
     unit: str = ""
-    # The cause of a disagreement, as far as it is known.
+    # The cause of a disagreement, as far as known.
     why: str = ""
-    # A remark on ours in any case.
+    # A remark on our value, whether or not it agrees.
     about: str = ""
-    # Follows from the settings, not from a measurement: no agreement.
+    # Computed from the settings, not measured, so it does not count as agreement.
     computed: bool = False
-    # Standard deviation over repetitions, and how many.
+    # Standard deviation over repetitions, and their number.
     spread: float = 0.0
     repetitions: int = 1
 
     @property
     def agrees(self) -> bool | None:
-        """None where ours could not be measured, and where nothing was."""
+        """None if ours could not be measured, or is computed."""
         if self.ours is None or self.computed:
             return None
         return self.low <= self.ours <= self.high
@@ -52,12 +52,12 @@ class Check:
 
     @property
     def reason(self) -> str:
-        """Of a value that does not agree, or is not there."""
+        """The reason why a value disagrees or is missing."""
         return self.why if self.agrees is False else self.about
 
     @property
     def measured(self) -> str:
-        """Ours as text."""
+        """Our value as text."""
         if self.ours is None:
             return "-"
         if self.repetitions == 1:
@@ -72,22 +72,22 @@ class Check:
 def within_factor(
     what: str, said: float, ours: float | None, factor: float, paper: str = "", why: str = ""
 ) -> Check:
-    """Held to a factor on both sides of a printed value; `paper`: how it is written."""
+    """Makes a check with a factor in either direction; `paper`: the printed value as text."""
     return Check(what, paper or f"{said:g}", ours, said / factor, said * factor, why=why)
 
 
 def within(
     what: str, said: float, ours: float | None, off: float, paper: str = "", why: str = ""
 ) -> Check:
-    """Held to so much on both sides of a printed value; `paper`: how it is written."""
+    """Makes a check with a difference in either direction; `paper`: the printed value as text."""
     return Check(what, paper or f"{said:g}", ours, said - off, said + off, why=why)
 
 
 @dataclass
 class Figure:
-    """One of ours: a picture, its data, and what is held against the paper."""
+    """One of our figures: a picture, its data, and its comparison with the paper."""
 
-    # As the paper calls it.
+    # The paper's name for it.
     name: str
     title: str
     # Drawn from the rows, or an SVG document.
@@ -95,12 +95,12 @@ class Figure:
     columns: tuple[str, ...]
     rows: Rows = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
-    # How it was scaled, and what of it is not the paper's.
+    # Scaling, and other differences from the paper.
     note: str = ""
-    # How many columns say what a row is of: repetitions are averaged over the others. 0: one
-    # repetition is shown. None: the rows of all are shown together.
+    # Number of columns that identify a row: the others are averaged over repetitions. 0: one
+    # repetition is shown. None: the rows of all repetitions are shown together.
     keys: int | None = 0
-    # The repetitions that the rows are the mean of.
+    # Rows of the repetitions, whose mean `rows` has.
     repeated: list[Rows] = field(default_factory=list)
 
     def row(self, *values: object) -> None:
@@ -109,7 +109,7 @@ class Figure:
     def check(
         self, what: str, paper: str, ours: float | None, low: float, high: float, **more: Any
     ) -> None:
-        """A `Check`, with its fields."""
+        """Adds a `Check` with these fields."""
         self.checks.append(Check(what, paper, ours, low, high, **more))
 
     @cached_property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of several repetitions combined: means, and how far they are spread. Pure."""
+"""Merges the figures of several repetitions: means and their spread. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = Sequence[object]
 
 
 def together(repeated: Sequence[Sequence[Figure]]) -> list[Figure]:
-    """Each figure once, in the order of the first repetition that has it."""
+    """Returns each figure once, in the order of the first repetition that has it."""
     by_name: dict[str, list[Figure]] = {}
     for figures in repeated:
         for figure in figures:
@@ -42,7 +42,7 @@ def _one(found: Sequence[Figure]) -> Figure:
 
 
 def _rows(found: Sequence[Figure], keys: int) -> tuple[list[Row], list[str]]:
-    """Means of the columns that are numbers, with their standard deviations as more columns."""
+    """Means of the numeric columns, and their standard deviations as additional columns."""
     groups: dict[tuple[object, ...], list[Row]] = {}
     for figure in found:
         for row in figure.rows:
@@ -61,7 +61,7 @@ def _numbers(values: Sequence[object]) -> list[float]:
 
 
 def _mean(values: Sequence[object]) -> object:
-    """Of the numbers; what all say where there is none."""
+    """Mean of the numbers; without numbers, the values' common text."""
     if numbers := _numbers(values):
         return mean(numbers)
     said = list(dict.fromkeys(v for v in values if v not in (None, "")))
@@ -82,8 +82,8 @@ def _checks(repeated: Sequence[Sequence[Check]]) -> list[Check]:
 
 
 def _check(same: Sequence[Check]) -> Check:
-    """The mean of ours within the mean of the tolerances, which may follow from what was
-    measured; the reason is that of a repetition that disagrees."""
+    """The mean of ours and of the tolerances, which may depend on measurements; the reason is from
+    a repetition that disagrees."""
     values = [c.ours for c in same if c.ours is not None]
     outside = next((c for c in same if c.agrees is False), same[0])
     return replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`report.html`: figures, their data, and where there are any the checks against a paper."""
+"""`report.html`: figures, their data, and any checks against a paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VALUES = "values.csv"
 
 
 def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """The page, and of each figure its SVG and its data as CSV."""
+    """Writes the page, and for each figure its SVG and its data as CSV."""
     out.mkdir(parents=True, exist_ok=True)
     for figure in figures:
         (out / f"{figure.file}.svg").write_text(figure.svg)
@@ -38,19 +38,19 @@ def _write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]
         csv.writer(file, lineterminator="\n").writerows([head, *rows])
 
 
-# Of a figure in the repository: a drawing of single packets is larger.
+# Limit for figures in the repository: a drawing of single packets is larger.
 MOST_SVG_BYTES = 80_000
 WIDTH = 120
 
 
 def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """The page that is committed: every figure, the values that do not agree, and in a file of
-    their own all. Of a figure that is too large the mean is drawn without the repetitions. Raises
-    LabError where that is too large as well, before anything is written."""
+    """Writes the committed page: every figure, the values that disagree, and a separate file with
+    all values. Draws a figure that is too large without its repetitions. Raises LabError, before
+    writing anything, if it is still too large."""
     figures = [_committed(figure) for figure in figures]
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
-    # A figure that is no longer made leaves no picture.
+    # Figures that are no longer made must not leave a picture.
     for old in images.glob("*.svg"):
         old.unlink()
     _write_csv(images / VALUES, ("figure", *HEAD), values(figures))
@@ -58,7 +58,7 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
     lines = [f"# {title}", "", filled(about), ""]
     before = ""
     for figure in figures:
-        # The setting, its first sentence, is said by the first of the figures that have it.
+        # Only the first of several figures with the same setting, the first sentence, states it.
         setting, _, own = figure.note.partition(". ")
         note = own if setting == before else figure.note
         before = setting
@@ -76,12 +76,12 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
 
 
 def filled(text: str, indent: str = "") -> str:
-    """In lines of the page; `indent`: of all but the first."""
+    """Wraps text to the page's width; `indent`: of all lines but the first."""
     return fill(text, WIDTH, break_on_hyphens=False, subsequent_indent=indent)
 
 
 def _committed(figure: Figure) -> Figure:
-    """As it is committed, small enough."""
+    """Returns a figure that is small enough to be committed."""
     if len(figure.svg.encode()) <= MOST_SVG_BYTES:
         return figure
     note = f"{figure.note} The mean alone is drawn here."
@@ -101,7 +101,7 @@ def render(title: str, about: str, figures: Sequence[Figure]) -> str:
 
 
 def section(figure: Figure, data: bool = True) -> list[str]:
-    """A figure and its comparison with a paper, as HTML. `data`: its CSV lies next to the page."""
+    """Returns a figure and its comparison with a paper, as HTML. `data`: its CSV is next to it."""
     caption = escape(figure.note)
     caption += f' <a href="{figure.file}.csv">Data</a>.' if data else ""
     return [

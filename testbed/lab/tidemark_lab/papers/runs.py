@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading runs of experiments for figures: rows, estimates, packets of a phase."""
+"""Reads runs of experiments for figures: rows, estimates, packets of a phase."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ PACKET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Packets:
-    """Of one phase, in the order of their arrival; times in s since it began. `window` is NaN
-    where the sender's was not joined."""
+    """Packets of a phase in order of arrival; times in s since it began. `window` is NaN if no
+    sender's sample was joined."""
 
     time_s: np.ndarray
     queue: np.ndarray
@@ -43,13 +43,13 @@ class Packets:
     window: np.ndarray
 
     def where(self, kept: np.ndarray) -> Packets:
-        """Some of them."""
+        """Returns a subset."""
         return Packets(*(getattr(self, f.name)[kept] for f in fields(self)))
 
 
 @dataclass(frozen=True)
 class RunData:
-    """One run with one switch."""
+    """A run with one switch."""
 
     path: Path
 
@@ -73,11 +73,11 @@ class RunData:
         return found
 
     def limit(self, phase: str) -> float:
-        """Packets."""
+        """The limit in packets."""
         return float(self.row(phase)["limit_bytes"]) / FRAME_BYTES
 
     def bdp(self, phase: str) -> float:
-        """Packets."""
+        """The BDP in packets."""
         return float(self.row(phase)["bdp_bytes"]) / FRAME_BYTES
 
     def limit_bdp(self, phase: str) -> float:
@@ -86,7 +86,7 @@ class RunData:
         return float(row["limit_bytes"]) / float(row["bdp_bytes"])
 
     def points(self, column: str) -> list[tuple[float, float]]:
-        """Buffer in packets and a column's value, of every phase; by buffer."""
+        """(Buffer in packets, a column's value) for every phase, sorted by buffer."""
         return sorted((self.limit(p), float(self.row(p)[column])) for p in self.phases)
 
     def estimates(self, phase: str) -> JsonObject:
@@ -94,7 +94,7 @@ class RunData:
         return found
 
     def link(self, phase: str) -> JsonObject:
-        """Everything that the estimators say."""
+        """Everything that the estimators report."""
         row = self.row(phase)
         path = self.path / "links" / f"{phase}-{row['switch']}.json"
         found: JsonObject = json.loads(path.read_text())
@@ -109,11 +109,11 @@ class RunData:
         return self._times(phase, "ns")
 
     def unix_ns(self, phase: str) -> tuple[int, int]:
-        """Start and end of a phase by the senders' clock, that of the truth."""
+        """Start and end of a phase by the senders' clock, which the truth uses."""
         return self._times(phase, "unix_ns")
 
     def utilisation(self, phase: str, part_s: float) -> np.ndarray:
-        """Of each whole part of a phase, by departures."""
+        """Utilisation of each whole interval of a phase, by departures."""
         start, end = self.window_ns(phase)
         table = pq.read_table(
             self._files(),
@@ -128,7 +128,7 @@ class RunData:
         return found
 
     def queue_over_time(self, phase: str, step_s: float = 1e-3) -> np.ndarray:
-        """Packets that wait at each instant, `step_s` apart."""
+        """Packets waiting at times `step_s` apart."""
         start, end = self.window_ns(phase)
         table = pq.read_table(self._files(), columns=["ingress_ns", "egress_ns", "dropped"])
         table = table.filter(pc.invert(table["dropped"]))
@@ -162,7 +162,7 @@ class RunData:
 
 
 def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
-    """How long each setting was measured, or some of them: `30 s`, or `20 to 60 s`."""
+    """Measured time of each setting, or of some: `30 s`, or `20 to 60 s`."""
     times = [
         float(run.row(phase)["seconds"])
         for run in found
@@ -174,26 +174,26 @@ def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
 
 
 def growth(found: Sequence[RunData]) -> str:
-    """Of Reno, where the simulation has ns-2's."""
+    """Describes Reno's growth if it is simulated like ns-2's."""
     return "" if found[0].simulated else "; Reno grows a segment a round trip, ns-2's half of one"
 
 
 def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
-    """Share of packets that met each whole number of packets; 0 to `most`."""
+    """Whole numbers of packets, 0 to `most`, and the share of packets that met each."""
     edges = np.arange(0, np.ceil(most) + 2)
     counts, _ = np.histogram(queue, bins=edges)
     return edges[:-1], counts / max(len(queue), 1)
 
 
-# A sender is silent for so long only while it waits for its timer; s.
+# A sender is silent for this long only while it waits for its retransmission timer; s.
 SILENCE_S = 0.1
-# Window of BBR version 1 while it probes for the smallest round trip.
+# Window of BBR version 1 while it probes for the minimum round trip.
 PROBE_RTT_PACKETS = 4
 
 
 def probes_bandwidth(p: Packets, part_s: float, parts: int) -> np.ndarray:
-    """Of each part of a phase, whether BBR probes for bandwidth all the time: UTB §3.5 and Theorem
-    8 are about that. The part after a probe of the round trip fills the link again."""
+    """For each interval of a phase, whether BBR probes for bandwidth all the time, as UTB §3.5 and
+    Theorem 8 assume. In the interval after a round-trip probe it refills the link."""
     other = np.zeros(parts + 2, dtype=bool)
     at = (p.time_s[p.window == PROBE_RTT_PACKETS] / part_s).astype(int)
     at = at[at < parts]
@@ -202,12 +202,12 @@ def probes_bandwidth(p: Packets, part_s: float, parts: int) -> np.ndarray:
     return ~other[:parts]
 
 
-# Why a simulated sender waits for its timer more often than a kernel's.
+# Why a simulated sender has more timeouts than a kernel's.
 NO_RACK = "; in ns-3, which has no RACK, a lost retransmission costs one"
 
 
 def disturbance(p: Packets, algorithm: str, simulated: bool = True) -> str:
-    """Events at the senders in a phase that the theory does not model; empty: none."""
+    """Describes an event at the senders that the theory does not model; empty if none."""
     silence = float(np.diff(p.time_s).max()) if len(p.time_s) > 1 else 0.0
     least = float(np.nanmin(p.window)) if np.isfinite(p.window).any() else math.inf
     if silence > SILENCE_S and least <= 1:

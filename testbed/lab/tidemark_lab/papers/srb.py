@@ -17,8 +17,8 @@ from .runs import Packets, RunData
 from .study import Study
 
 COUNT = "traffic.persistent.flow.count"
-# Fig. 14: flows, phase (multiple of BDP/√n), packets, then utilisation in per cent by the
-# paper's model, its ns-2, and the router.
+# Fig. 14: flows, buffer's multiple of BDP/√n (a phase), packets, then utilisation in per cent by
+# the paper's model, its ns-2, and the router.
 FIG_14 = (
     (100, "x05", 64, 96.9, 94.7, 94.9),
     (100, "x1", 129, 99.9, 99.3, 98.1),
@@ -37,29 +37,29 @@ FIG_14 = (
     (400, "x2", 128, 100.0, 100.0, 100.0),
     (400, "x3", 192, 100.0, 100.0, 99.9),
 )
-# §5.2.1: RTT·C, packets; §5.2.2: the line card's own FIFO, which the printed packets leave out.
+# §5.2.1: RTT·C, packets; §5.2.2: the line card's own FIFO, not included in the printed packets.
 BDP_PACKETS, FIFO_PACKETS = 1291, 43
-# Utilisation, points around the router's.
+# Percentage points of utilisation around the router's.
 POINTS_OFF = 1.0
-# Fig. 15: where the tail has these probabilities, the lengths are within this factor.
+# Fig. 15: at these tail probabilities, the queue lengths are within this factor.
 TAILS = (0.1, 0.01)
 LENGTH_FACTOR = 1.3
 # Segments of a transfer in srb-short.toml, and of its first burst.
 TRANSFER_PACKETS, FIRST_BURST = 14, 2
-# Packets of a flow that are no further apart than so many times what one takes on the link came
-# in one burst; the next one is a round trip away.
+# Packets of a flow belong to one burst if they are no further apart than this many times the packet
+# time on the link; the next burst is a round trip away.
 BURST_GAP = 2.0
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     found = study.by_number("srb-oc3", COUNT)
     short = study.find("srb-short")
     return ([oc3(found)] if found else []) + [short_flows(r) for r in short[:1]]
 
 
 def slow_start_bursts(packets: int, first: int) -> list[int]:
-    """`first`, twice that, and so on; what is left in the last round."""
+    """Burst sizes: `first`, twice that, and so on; the last round has the rest."""
     out: list[int] = []
     size = first
     while packets > 0:
@@ -77,8 +77,8 @@ def tail(load: float, bursts: Sequence[int] | np.ndarray, queue_packets: float) 
 
 
 def bursts_that_came(p: Packets, packet_s: float) -> np.ndarray:
-    """Packets of each burst: what a flow sent back to back. `packet_s`: what a packet takes on the
-    link, seconds."""
+    """Number of packets in each burst that a flow sent back to back. `packet_s`: a packet's time on
+    the link, seconds."""
     order = np.lexsort((p.time_s, p.flow))
     flow, time_s = p.flow[order], p.time_s[order]
     begins = np.ones(len(flow), dtype=bool)
@@ -87,7 +87,7 @@ def bursts_that_came(p: Packets, packet_s: float) -> np.ndarray:
 
 
 def length_at(load: float, bursts: Sequence[int] | np.ndarray, probability: float) -> float:
-    """b at which `tail` is so much, packets."""
+    """Queue length b whose `tail` has this probability, packets."""
     per_packet = -math.log(tail(load, bursts, 1.0))
     return -math.log(probability) / per_packet
 
@@ -156,13 +156,13 @@ def _why(run: RunData, phase: str) -> str:
     )
 
 
-# Instants at which windows are summed.
+# Number of times at which windows are summed.
 INSTANTS = 500
 
 
 def variation(p: Packets) -> tuple[float, float]:
-    """Standard deviation of the sum of the windows over time, and what it would be of independent
-    flows: the root of the sum of their variances. Packets."""
+    """Standard deviation over time of the windows' sum, and its value for independent flows: the
+    root of the sum of their variances. Packets."""
     at = np.linspace(p.time_s[0], p.time_s[-1], INSTANTS)
     windows = []
     for flow in np.unique(p.flow):
@@ -174,7 +174,7 @@ def variation(p: Packets) -> tuple[float, float]:
 
 
 def short_flows(run: RunData) -> Figure:
-    """Fig. 15: the queue's distribution against M/G/1."""
+    """Fig. 15: distribution of the queue against M/G/1."""
     phase = run.phases[0]
     load = float(run.row(phase)["utilisation"])
     bursts = slow_start_bursts(TRANSFER_PACKETS, FIRST_BURST)
@@ -193,7 +193,7 @@ def short_flows(run: RunData) -> Figure:
             (1, "-", WATER, "ours, over time"),
             (2, ":", SECOND, "ours, met by packets"),
         )
-        # Both are straight on this axis.
+        # Both are straight lines on this axis.
         ends = [rows[0], rows[-1]]
         curves(axes[0], ends, (3, "--", GREY, "M/G/1"), (4, "-.", GREY, "M/G/1, bursts that came"))
         axes[0].set_yscale("log")

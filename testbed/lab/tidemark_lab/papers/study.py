@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of a paper: which there are to be, by its experiment files, and those that are there."""
+"""The runs of a paper: those that its experiment files need, and those that exist."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from ..json_types import JsonObject
 from .runs import RunData
 
 FILES = load.FILES / "papers"
-# Of a setting on real TCP in the short form.
+# Repetitions of each setting on real TCP in the short form.
 REPETITIONS = 3
 
 
 @dataclass(frozen=True)
 class Study:
-    """`root` has a folder for each experiment; `full`: of the long form of its file."""
+    """`root` has a folder for each experiment; `full`: use the long form of its file."""
 
     root: Path
     full: bool = False
-    # All of them, or one.
+    # None: all repetitions.
     repetition: int | None = None
     files: Path = FILES
     back_end: BackEnd = field(default_factory=Ns3)
 
     def points(self, experiment: str) -> list[Point]:
-        """The runs that there are to be, by the file as it is now."""
+        """The runs needed by the current file."""
         return [p for p in self._all(experiment) if not self._refused(p)]
 
     @property
     def as_filed(self) -> bool:
-        """Whether they run on the back end that the files name."""
+        """Whether the runs use the back end that the files name."""
         return self.back_end.name == "ns3"
 
     @property
     def suffix(self) -> str:
-        """Of folders and pages of what is not simulated."""
+        """Suffix of folders and pages for runs that are not simulated."""
         return "" if self.as_filed else f"-{self.back_end.name}"
 
     def left_out(self, experiment: str) -> list[str]:
-        """Runs that the back end cannot do, and why; every reason once."""
+        """Runs that the back end cannot do, with each reason once."""
         found = [why for p in self._all(experiment) for why in self._refused(p)]
         return [f"{experiment}: {why}" for why in dict.fromkeys(found)]
 
@@ -58,8 +58,8 @@ class Study:
         return [p for p in found if self.repetition in (None, p.repetition)]
 
     def _elsewhere(self, document: JsonObject) -> JsonObject:
-        """Values of a file that are others on real TCP: the short form has several seeds, and the
-        kernel no Reno that grows half a segment a round trip."""
+        """Values of a file that differ on real TCP: the short form has several seeds, and the
+        kernel has no Reno that grows by half a segment per round trip."""
         other: JsonObject = {"run.back_end": self.back_end.name}
         if not self.full:
             other["run.repetitions"] = REPETITIONS
@@ -75,7 +75,7 @@ class Study:
         return self.back_end.refuse(Plan.of(point.experiment, point.seed))
 
     def captures(self, experiment: str) -> bool:
-        """Whether figures need the packets of its runs."""
+        """Whether the figures need packets of the experiment's runs."""
         said = load.read(self.files / f"{experiment}.toml").get("full", {}).get("captures", True)
         return bool(said) or not self.full
 
@@ -83,17 +83,17 @@ class Study:
         return Store(self.root / experiment)
 
     def find(self, experiment: str) -> list[RunData]:
-        """Complete runs. Runs of an older file are not drawn."""
+        """Complete runs, without those of an older file."""
         store = self.store(experiment)
         there = sorted(p.run_id for p in self.points(experiment) if store.is_complete(p.run_id))
         return [RunData(store.root / run_id) for run_id in there]
 
     def by_number(self, experiment: str, setting: str) -> list[RunData]:
-        """Complete runs, by a setting that is a number."""
+        """Complete runs, sorted by a numeric setting."""
         return sorted(self.find(experiment), key=lambda r: int(r.setting(setting)))
 
     def doubted(self, experiment: str) -> list[str]:
-        """Phases of its runs that the machine was too slow for, and why."""
+        """Phases of the runs for which the machine was too slow, and why."""
         rows = [(run, row) for run in self.find(experiment) for row in run.record["rows"]]
         return [
             f"{run.path.name} {row['phase']}: {row['why_not_trusted']}"
@@ -102,7 +102,7 @@ class Study:
         ]
 
     def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
-        """Repetitions of which there is a run."""
+        """Repetitions with at least one run."""
         stores = {e: self.store(e) for e in experiments}
         return sorted(
             {
@@ -117,6 +117,6 @@ class Study:
         return replace(self, repetition=repetition)
 
     def partly(self, experiment: str) -> str:
-        """How many of an experiment's runs are there, where it is some of them."""
+        """How many of an experiment's runs exist, if only some do."""
         points, there = self.points(experiment), len(self.find(experiment))
         return f"{experiment} ({there} of {len(points)})" if 0 < there < len(points) else ""

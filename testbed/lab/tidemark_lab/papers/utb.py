@@ -30,25 +30,25 @@ SCALED = (
 
 
 def theory_utilisation(algorithm: str, buffer_bdp: float) -> float:
-    """μ(B) of one flow (UTB §3.5): lowest utilisation after a reduction."""
+    """μ(B) of one flow (UTB §3.5): smallest utilisation after a window reduction."""
     if algorithm == "bbr":
         return min(1 - BBR_DRAIN + buffer_bdp, 1.0)
     return min(BETA[algorithm] * (1 + buffer_bdp), 1.0)
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     found = {str(r.setting(ALGORITHM)): r for r in study.find("utb-single")}
     first = [through_a_loss(found["reno"])] if "reno" in found else []
     return [*first, over_time(found), over_buffer(found)] if found else []
 
 
 def through_a_loss(run: RunData) -> Figure:
-    """Fig. 1: window and queue, packet by packet, around one loss at 1 BDP."""
+    """Fig. 1: window and queue, packet by packet, around a loss at 1 BDP."""
     p = run.packets("b100")
     row = run.row("b100")
     drops = p.time_s[p.dropped]
-    # One with the whole reaction before the end.
+    # The first loss whose whole reaction is in the phase.
     at = float(drops[drops < p.time_s[-1] - 1.0][0]) if (drops < p.time_s[-1] - 1.0).any() else 0.0
     rtt_ms = 1e3 * 2 * 8 * float(row["bdp_bytes"]) / float(row["rate_bps"])
     here = (p.time_s > at - rtt_ms / 1e3) & (p.time_s < at + 6 * rtt_ms / 1e3)
@@ -92,15 +92,15 @@ def through_a_loss(run: RunData) -> Figure:
     )
 
 
-# Of utb-single.toml, with an empty queue; and ten of them.
+# Round trip of utb-single.toml with an empty queue; and ten of them.
 ROUND_TRIP_S = 0.02
 PART_S = 10 * ROUND_TRIP_S
 
 
 def _drain(p: Packets, bdp: float, algorithm: str) -> float:
-    """Of a BDP: from the fullest to the emptiest queue. Of BBR that of a cycle of its gains (eight
-    round trips), the median while it probes for bandwidth: it fills the queue for seconds after
-    each probe of the round trip."""
+    """Part of a BDP from the fullest to the emptiest queue. For BBR, the median over cycles of its
+    gains (eight round trips) in which it probes for bandwidth, because it fills the queue for
+    seconds after each probe of the round trip."""
     if algorithm != "bbr":
         return _depth(p.queue) / bdp
     part = (p.time_s / PART_S).astype(int)
@@ -113,7 +113,7 @@ def _depth(queue: np.ndarray) -> float:
 
 
 def over_time(found: dict[str, RunData]) -> Figure:
-    """Fig. 2: queue over time at 1 BDP, an algorithm each."""
+    """Fig. 2: queue over time at 1 BDP, one algorithm each."""
     names = [a for a in DRAINS if a in found]
 
     def fill(axes: Any, rows: Rows) -> None:
@@ -154,7 +154,7 @@ def over_time(found: dict[str, RunData]) -> Figure:
 
 
 def _lowest(run: RunData, phase: str, algorithm: str) -> float:
-    """1st percentile of the utilisation of ten round trips; of BBR while it probes for
+    """1st percentile of the utilisation over ten round trips; for BBR only while it probes for
     bandwidth."""
     if algorithm != "bbr":
         return float(run.link(phase)["utilisation_parts"]["p01"])
@@ -164,7 +164,7 @@ def _lowest(run: RunData, phase: str, algorithm: str) -> float:
 
 
 def _why(run: RunData, phase: str, algorithm: str) -> str:
-    """Cause of a utilisation that differs from the theory's, where the packets tell."""
+    """Explains a utilisation that differs from theory, if the packets show why."""
     p = run.packets(phase)
     if (said := runs.disturbance(p, algorithm, run.simulated)) or algorithm != "bbr":
         return said
@@ -183,7 +183,7 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
         for axis, name in zip(axes, found, strict=True):
             own = sorted((float(str(r[2])), float(str(r[3]))) for r in rows if r[0] == name)
             axis.plot([p for p, _ in own], [u for _, u in own], "o-", color=WATER, markersize=3)
-            # Straight to where it is 1.
+            # A straight line up to the point where it reaches 1.
             x = [0.0, BBR_DRAIN if name == "bbr" else 1 / BETA[name] - 1, 1.1]
             theory = [theory_utilisation(name, v) for v in x]
             axis.plot(x, theory, color=GREY, linestyle="--")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updating the Theory of Buffer Sizing, Figs. 10, 11: who loses together, and how fair it is."""
+"""Updating the Theory of Buffer Sizing, Figs. 10, 11: synchronised losses, and fairness."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def flows_with_loss(reno: Sequence[RunData]) -> Figure:
 
 
 def fairness(found: dict[str, list[RunData]]) -> Figure:
-    """Fig. 11: Δ-almost fairness over n at 1 BDP, and over the buffer. `found`: by the control."""
+    """Fig. 11: Δ-almost fairness over n at 1 BDP, and over the buffer. `found`: by algorithm."""
 
     def fill(axes: Any, rows: Rows) -> None:
         for name, colour in zip(found, COLOURS[1:], strict=False):

@@ -25,7 +25,7 @@ EXPONENT, EXPONENT_OFF = -0.5, 0.25
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there, of other controls too."""
+    """Returns the figures whose runs exist, including other congestion controls."""
     many = {int(r.setting(COUNT)): r for r in study.find("utb-many")}
     least = {int(r.setting(COUNT)): r for r in study.find("utb-least")}
     both = sorted(set(many) & set(least))
@@ -34,7 +34,7 @@ def figures(study: Study) -> list[Figure]:
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float | None:
-    """Of y over x, by least squares of the logarithms; None with fewer than two points."""
+    """Exponent of y over x, by least squares of the logarithms; None below two points."""
     known = [(math.log(x), math.log(y)) for x, y in points if y > 0]
     if len(known) < 2:
         return None
@@ -43,7 +43,7 @@ def exponent(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
-    """`found`: n, its run of three buffers, its run of 20 packets."""
+    """`found`: n, its run with three buffers, its run with 20 packets."""
 
     def fill(axes: Any, rows: Rows) -> None:
         curves(
@@ -93,7 +93,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             if bound is not None:
                 what = f"n = {n}: smallest buffer over Δ·BDP/√n"
                 figure.check(what, "an overestimate (Theorem 6)", buffer / bound, 0.0, 1.0)
-        # At 0 the theorem says nothing.
+        # The theorem says nothing at 0.
         if theory:
             figure.check(
                 f"n = {n}: utilisation with 20 packets, 1st percentile",

@@ -19,12 +19,12 @@ from .study import Study
 from .utb import SCALED
 from .utb_fairness import COLOURS, COUNT
 
-# How far a quantile may be from the authors', of a BDP: of their own Reno rows nine in ten are so
-# near to what the buffers next to them give.
+# Tolerance for a quantile, in BDP: nine in ten of the authors' own Reno rows are this close to the
+# interpolation between their neighbouring buffers.
 QUANTILE_OFF = 0.1
-# Fig. 6: next to no packet is below the area that the paper leaves unshaded.
+# Fig. 6: almost no packet is below the area that the paper leaves unshaded.
 MOST_BELOW = 0.02
-# Height of the authors' quantiles in an axis, and between two numbers of flows.
+# Height of the authors' quantiles in an axis, and the step between two numbers of flows.
 TOP, STEP = 0.97, 0.05
 AUTHORS = (
     " Above: 5th percentile, median and 95th of the authors' generalized_test.csv, between the "
@@ -33,7 +33,7 @@ AUTHORS = (
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     reno = study.by_number("utb-many", COUNT)
     made = [distributions(reno)] if reno else []
     made += [utb_time.marks_against_drops(run) for run in study.find("utb-ecn")[:1]]
@@ -44,30 +44,30 @@ def figures(study: Study) -> list[Figure]:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The queue that packets of a phase met; sizes in packets."""
+    """Distribution of the queue that packets of a phase met; sizes in packets."""
 
     limit: float
     # B - spare·BDP/√n.
     least: float
-    # Share of the packets that met less than that.
+    # Share of the packets that met less than `least`.
     below: float
     width: float
-    # Of authors.QUANTILES, ours and the authors'.
+    # Our values and the authors' at authors.QUANTILES.
     quantiles: np.ndarray
     authors: np.ndarray | None
     bdp: float
-    # Whole numbers from 0 to the limit, and the share of the packets that met each.
+    # Queue lengths from 0 to the limit, and the share of packets that met each.
     at: np.ndarray
     share: np.ndarray
 
     def draw(self, axis: Any, rows: Rows, colour: str, label: str) -> None:
-        """`rows`: of the data, the share last but for what repetitions add."""
+        """Plots `rows`; the share is the last column before those that repetitions add."""
         axis.plot(column(rows, 2), column(rows, 3), color=colour, linewidth=0.8, label=label)
         axis.axvline(self.limit, color=LIMIT, linestyle=":", linewidth=0.8)
         axis.axvline(max(self.least, 0), color=colour, linestyle="--", linewidth=0.6)
 
     def hold(self, figure: Figure, what: str) -> None:
-        """Against the authors' quantiles, where they have that number of flows."""
+        """Adds a check against the authors' quantiles, if they have this number of flows."""
         if self.authors is None:
             return
         off = self.quantiles - self.authors
@@ -106,7 +106,7 @@ def distribution(run: RunData, phase: str, algorithm: str, spare: float) -> Dist
 
 
 def draw_authors(axis: Any, found: Sequence[Distribution], colours: Sequence[str]) -> None:
-    """Their 5th percentile, median and 95th, on a line for each number of flows."""
+    """Draws their 5th, 50th and 95th percentiles, one line per number of flows."""
     for number, (one, colour) in enumerate(zip(found, colours, strict=False)):
         if one.authors is not None:
             low, middle, high = one.authors[[2, 4, 5]]
@@ -121,14 +121,14 @@ def _runs_empty(run: RunData, phase: str) -> str:
     return f"with {run.setting(COUNT)} flows the queue runs empty: the buffer is its whole width"
 
 
-# Run, phase, its control, and how many times BDP/√n the dashed line lies below the limit.
+# Run, phase, congestion control, and the multiple of BDP/√n from the limit down to the dashed line.
 Case = tuple[RunData, str, str, float]
 
 
 def drawn(
     said: tuple[str, str, str], columns: dict[str, list[Case]], more: str
 ) -> tuple[Figure, dict[tuple[str, int], Distribution]]:
-    """A column of axes for each title, a line in it for each number of flows, and how far each is
+    """One column of axes per title, one line in it per number of flows, and each one's distance
     from the authors' quantiles. `said`: name, title, and the titles' column in the data."""
     found = {
         (title, int(case[0].setting(COUNT))): distribution(*case)
@@ -159,7 +159,7 @@ def drawn(
 
 
 def distributions(reno: Sequence[RunData]) -> Figure:
-    """Fig. 4: queue of Reno flows over n at three buffers."""
+    """Fig. 4: queue of Reno flows over n for three buffers."""
     titles = {f"B = {reno[0].limit_bdp(p):.2g} BDP": p for p in reno[0].phases}
     figure, found = drawn(
         ("Fig. 4", "Queue distributions of Reno flows with decreasing buffers", "buffer"),

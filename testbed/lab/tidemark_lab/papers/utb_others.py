@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updating the Theory of Buffer Sizing, Figs. 5, 6, 11 of other controls than Reno, and its Reno
-of §4.5."""
+"""Updating the Theory of Buffer Sizing, Figs. 5, 6, 11 for congestion controls other than Reno, and
+the Reno variant of §4.5."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from .utb import ALGORITHM, SCALED
 from .utb_fairness import COUNT
 from .utb_many import AUTHORS, MOST_BELOW, distribution, drawn
 
-# Of the paper's Fig. 6 there is no BBR version 2 here; §4.5's Reno has a figure of its own.
+# The paper's Fig. 6 also has BBR version 2, which is missing here; §4.5's Reno has its own figure.
 SHOWN = ("cubic", "bbr")
 HELD = ("cubic", "bbr", "scalable")
 RANDOM = "random_reno"
-# Of the authors' smallest full buffer: theirs is one of limits that grow by up to 2, ours lies
-# between two of five.
+# Factor around the authors' smallest full buffer: their limits grow by up to 2, ours is
+# interpolated between two of five.
 SMALLEST_FACTOR = 2.0
 
 
@@ -36,7 +36,7 @@ NOT_EMPTY = 0.99
 
 
 def figures(study: Study) -> list[Figure]:
-    """Figures whose runs are there."""
+    """Returns the figures whose runs exist."""
     found = study.by_number("utb-others", COUNT)
     named = {a: [r for r in found if r.setting(ALGORITHM) == a] for a in (*HELD, RANDOM)}
     held = {a: named[a] for a in HELD if named[a]}
@@ -52,8 +52,8 @@ def figures(study: Study) -> list[Figure]:
 
 
 def smallest_buffer(phases: Sequence[tuple[RunData, str]]) -> tuple[float | None, str]:
-    """Packets, where a share of NOT_EMPTY finds a queue; None with the reason where no two of the
-    phases' buffers enclose it."""
+    """Buffer, in packets, at which a share of NOT_EMPTY finds a queue; None with the reason if no
+    two of the phases' buffers enclose it."""
     points = [(run.limit(p), float(np.mean(run.packets(p).queue > 0))) for run, p in phases]
     return crossing(sorted(points), lambda share: share >= NOT_EMPTY, NOT_EMPTY)
 
@@ -96,7 +96,7 @@ def smallest_buffers(held: dict[str, list[RunData]]) -> Figure:
 
 
 def distributions(shown: dict[str, list[RunData]]) -> Figure:
-    """Fig. 6: CUBIC and BBR at 0.8 BDP. Dashed in it is the figure's unshaded area."""
+    """Fig. 6: CUBIC and BBR at 0.8 BDP. Dashed: border of the paper's unshaded area."""
     figure, found = drawn(
         ("Fig. 6", "Queue distributions of other algorithms, B = 0.8 BDP", "algorithm"),
         {a: [(r, "b80", a, 2.0) for r in of_a] for a, of_a in shown.items()},
@@ -116,8 +116,8 @@ def distributions(shown: dict[str, list[RunData]]) -> Figure:
 
 
 def halved_by_chance(pairs: Sequence[tuple[RunData, RunData]]) -> Figure:
-    """§4.5: Reno whose losses halve a window w with a probability of 1/w, against Reno. `pairs`:
-    Reno, and that, of the same number of flows."""
+    """§4.5: Reno whose losses halve a window w with probability 1/w, compared with Reno. `pairs`:
+    runs of Reno and of the variant with the same number of flows."""
 
     def fill(axes: Any, rows: Rows) -> None:
         curves(axes[0], rows, (1, "o-", WATER, "Reno"), (2, "o-", DROP, "§4.5"))

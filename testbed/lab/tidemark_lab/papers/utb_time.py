@@ -15,21 +15,21 @@ from .runs import FRAME_BYTES, Packets, RunData
 from .utb import SCALED
 from .utb_fairness import COLOURS
 
-# §5.4: with marks the depth "fluctuates much more"; ours must by this factor at least.
+# §5.4: with marks the depth "fluctuates much more": ours by at least this factor.
 MORE_FLUCTUATION = 1.2
 SHOWN_S = 1.0
-# §5.3 on Fig. 7: windows are seen in these ranges, packets, outside those of uniform windows.
+# §5.3 on Fig. 7: windows occur in these ranges, packets, outside those of uniform windows.
 SMALL_WINDOWS, LARGE_WINDOWS = (0.0, 10.0), (40.0, 60.0)
 UNIFORM = (0.75, 1.25)
-# "Some average window sizes two to three times larger than the fair share, and some half the
-# size"; held to a factor.
+# "Some average window sizes two to three times larger than the fair share, and some half the size";
+# held to this factor.
 LARGEST_MEAN, SMALLEST_MEAN, MEAN_FACTOR = (2.0, 3.0), 0.5, 1.5
-# Of the means that are more alike than the paper's.
+# Reason for means that are more alike than the paper's.
 ALIKE = "not known; the same flows on real TCP agree (utb-embedded)"
 
 
 def marks_against_drops(run: RunData) -> Figure:
-    """Fig. 8: 16 Reno flows whose packets are dropped, or marked, at the same depth."""
+    """Fig. 8: 16 Reno flows whose packets are dropped or marked at the same depth."""
     packets = {phase: run.packets(phase) for phase in ("drop", "mark")}
     at = run.limit("drop")
     spread = {phase: float(np.std(p.queue)) for phase, p in packets.items()}
@@ -71,13 +71,13 @@ def marks_against_drops(run: RunData) -> Figure:
 
 
 def of_each_flow(p: Packets) -> dict[int, np.ndarray]:
-    """The windows that each flow's packets left under, of flows that have some."""
+    """Windows of each flow's packets when they were sent, for flows that have some."""
     known = np.isfinite(p.window)
     return {int(f): p.window[known & (p.flow == f)] for f in np.unique(p.flow[known])}
 
 
 def window_distributions(run: RunData) -> Figure:
-    """Fig. 7: distribution of the windows of each of 16 flows at 1 BDP."""
+    """Fig. 7: window distribution of each of 16 flows at 1 BDP."""
     row = run.row("full")
     windows = of_each_flow(run.packets("full"))
     fair = (float(row["bdp_bytes"]) + float(row["limit_bytes"])) / FRAME_BYTES / len(windows)

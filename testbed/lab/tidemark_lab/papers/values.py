@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that do not agree, by their reason. Pure."""
+"""Lists values that disagree, by reason. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ T = TypeVar("T")
 _NUMBER = re.compile(r"(?:(?<![\w.])-)?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 _REMARK = re.compile(r" \([^()]*\)$")
 _SPREAD = re.compile(r" ± \S+")
-# More cases that differ in their numbers alone are told as ranges.
+# More cases that differ only in their numbers are written as ranges.
 MOST_LISTED = 5
 
 
 def differences(checks: Sequence[Check]) -> list[str]:
-    """An item for each reason; reasons that differ in their numbers are one."""
+    """Returns one item per reason; reasons that differ only in their numbers are merged."""
     outside = [c for c in checks if c.verdict in ("DISAGREES", "not measured")]
     items = []
     for same in _grouped(outside, lambda c: _masked(c.reason)):
@@ -29,7 +29,7 @@ def differences(checks: Sequence[Check]) -> list[str]:
 
 
 def _cases(checks: Sequence[Check]) -> str:
-    """Of one quantity: ours against the paper's, which is said once if all share it."""
+    """Lists one quantity's cases: ours against the paper's value, given once if all share it."""
     shared = len(checks) > 1 and len({c.paper for c in checks}) == 1
     told = [_ours(c) + ("" if shared else f" vs {c.paper}") for c in checks]
     cases: list[str] = []
@@ -62,7 +62,7 @@ def _masked(text: str) -> str:
 
 
 def _together(texts: Sequence[str]) -> str:
-    """Texts that differ in their numbers, as one with ranges."""
+    """Merges texts that differ in their numbers into one with ranges."""
     columns = zip(*map(_NUMBER.findall, texts), strict=True)
     ends = [(min(c, key=float), max(c, key=float)) for c in columns]
     ranges = iter([low if low == high else f"{low} to {high}" for low, high in ends])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of several traffics: a row each."""
+"""Figures of several experiments: one row each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from ..json_types import JsonObject
 from .style import DROP, GREY, RC, SECOND, WATER, subplots, to_document
 
-# Key of the measurement and of the target; label, factor, colour.
+# Key of the measurement and of the target, label, factor, colour.
 UTILISATION = ("utilisation", "utilisation", "utilisation (%)", 100.0, WATER)
 LOSS = ("loss_rate", "loss_rate", "lost (%)", 100.0, DROP)
 MARKED = ("marked_rate", "marked_rate", "marked (%)", 100.0, GREY)
@@ -24,7 +24,7 @@ Quantity = tuple[str, str, str, float, str]
 def draw(
     traffics: Sequence[JsonObject], columns: int, row: Callable[[Any, JsonObject], None]
 ) -> str:
-    """An SVG document; `row` draws a traffic on its axes."""
+    """Returns an SVG document; `row` draws one experiment on its axes."""
     with plt.rc_context(RC):
         rows = len(traffics)
         figure, axes = subplots(rows, columns, height_in=1.9 * rows, squeeze=False)
@@ -36,7 +36,7 @@ def draw(
 def quantity(
     axes: Axes, x: Sequence[float], found: Sequence[JsonObject], of: Quantity, targets: JsonObject
 ) -> None:
-    """Over x, its target dashed."""
+    """Plots a quantity over x, with its target dashed."""
     key, target, label, factor, colour = of
     axes.plot(x, [f[key] * factor for f in found], color=colour, marker=".", linewidth=0.8)
     if targets.get(target) is not None:

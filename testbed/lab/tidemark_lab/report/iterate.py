@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of iterated advice: what came of each round, traffic by traffic."""
+"""The figure of iterated advice: the result of each round, experiment by experiment."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ QUANTITIES = (grid.UTILISATION, grid.LOSS, grid.LARGEST_DELAY)
 
 
 def draw(traffics: Sequence[JsonObject]) -> str:
-    """A row for each traffic: limit, utilisation, loss, delay over the rounds; what was
-    predicted as bars, targets dashed; an SVG document."""
+    """One row per experiment: limit, utilisation, loss, delay over the rounds; predictions as bars,
+    targets dashed. Returns an SVG document."""
     return grid.draw(traffics, 1 + len(QUANTITIES), _row)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page of HTML in one file that needs nothing else."""
+"""A self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ th { font-weight: 400; color: #47606a; } th[scope=row] { text-align: left; paddi
 thead th { vertical-align: bottom; } ol, ul { margin: .3rem 0; padding-left: 1.4rem; }
 @media print { body { margin: 0; max-width: none; } }
 """
-# N_b and the like.
+# Symbols such as N_b.
 _SYMBOL, _AS_SHOWN = re.compile(r"\b([NTC])_([be])\b"), r"<var>\1<sub>\2</sub></var>"
 
 
 def page(title: str, about: str, parts: Iterable[str]) -> str:
-    """The whole document; `parts` are HTML."""
+    """Returns the whole document; `parts` are HTML."""
     lines = [
         "<!doctype html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -43,7 +43,7 @@ def page(title: str, about: str, parts: Iterable[str]) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The first cell of a row is its label."""
+    """Returns a table; the first cell of each row is its label."""
     heads = "".join(f'<th scope="col">{escape(h)}</th>' for h in head)
     body = "".join(
         f'<tr><th scope="row">{_SYMBOL.sub(_AS_SHOWN, escape(label))}</th>'
@@ -58,7 +58,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def figure(svg: str, name: str, caption: str) -> str:
-    """`caption` is HTML; the SVG refers to it by the name."""
+    """Returns a figure; `caption` is HTML; the SVG refers to it by `name`."""
     return (
         f'<figure>{svg[svg.index("<svg") :]}<figcaption id="{name}-caption">{caption}</figcaption>'
         "</figure>"

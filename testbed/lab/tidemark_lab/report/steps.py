@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of a run with steps of N_b."""
+"""The figure of a run whose N_b changes in steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def draw(record: Record) -> str:
-    """Limit, delay, loss and N_b over time, as an SVG document."""
+    """Plots limit, delay, loss and N_b over time; returns an SVG document."""
     with plt.rc_context(RC):
         figure, (limit, delay, loss, n_b) = subplots(4, height_in=6.2, sharex=True)
         _limit(limit, record)

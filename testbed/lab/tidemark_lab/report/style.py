@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look of the figures: that of the verdict's picture. Across a page, or in a column of one."""
+"""Style of the figures, like the verdict's picture: page-wide, or in a column of a page."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 
 from .typeset import typeset
 
-# \textwidth of the papers' template; and of a figure that half a page has, 85 mm.
+# \textwidth of the papers' template; width of a figure in a column, 85 mm.
 WIDTH_IN, COLUMN_IN = 7.141, 85 / 25.4
-# Pixels of a column's figure in a page of HTML for each point.
+# Pixels per point of a column's figure on an HTML page.
 SCREEN = 2.0
 
 WATER = "#12758a"
@@ -26,7 +26,7 @@ LIMIT = "#ad4a0c"
 DROP = "#bd1a3a"
 SECOND = "#5a43b8"
 GREY = "#6b7f88"
-# Of words, and of a paper's values.
+# Colours of text and of a paper's values, softer text, and rules.
 INK, SOFT, RULE = "#12262c", "#47606a", "#d2dcda"
 
 RC = {
@@ -53,7 +53,7 @@ RC = {
     "lines.linewidth": 1.0,
     "legend.frameon": False,
     "svg.fonttype": "none",
-    # Equal runs give equal files.
+    # Makes equal runs give equal files.
     "svg.hashsalt": "tidemark",
     "path.simplify": True,
 }
@@ -63,7 +63,7 @@ _IDS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 
 
 def styled() -> Any:
-    """A context in which what is drawn has this look: titles, legends."""
+    """A context in which drawings have this style."""
     return plt.rc_context(RC)
 
 
@@ -84,8 +84,8 @@ def to_document(figure: Figure) -> str:
 
 
 def to_svg(figure: Figure, name: str) -> str:
-    """The figure as an `<svg>` element that can stand in a page with others:
-    its ids carry `name`, its size follows the page, of a column's figure up to `SCREEN`."""
+    """The figure as an `<svg>` element that can share a page with others: its ids contain `name`,
+    its size follows the page (a column's figure up to `SCREEN`)."""
     scale = SCREEN if figure.get_figwidth() < WIDTH_IN else 1.0
     width, height = (round(72 * scale * inches) for inches in figure.get_size_inches())
     most = f' width="{width}" height="{height}" style="max-width: {width}px"' if scale > 1 else ""

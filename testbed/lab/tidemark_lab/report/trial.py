@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figure of trials: what each limit gave, traffic by traffic."""
+"""The figure of trials: the outcome of each limit, experiment by experiment."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ QUANTITIES = (grid.UTILISATION, grid.LOSS, grid.MARKED, grid.LARGEST_DELAY)
 
 
 def draw(traffics: Sequence[JsonObject]) -> str:
-    """A row for each traffic, a column for each quantity over the limit, targets dashed,
-    Tidemark's advice ringed, queue management a cross at the largest queue that it let form; an
-    SVG document. What was refused has no outcome to draw."""
+    """One row per experiment, one column per quantity over the limit, targets dashed, Tidemark's
+    advice ringed, queue management as a cross at the largest queue that it allowed. Returns an SVG
+    document. Refused limits have no outcome to draw."""
     return grid.draw(traffics, len(QUANTITIES), _row)
 
 

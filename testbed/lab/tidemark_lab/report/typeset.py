@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols in the texts of an SVG, set as in print: N_b, T_e, r^n, sqrt(n), alpha. Pure."""
+"""Typesets symbols in the texts of an SVG: N_b, T_e, r^n, sqrt(n), alpha. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from html import escape, unescape
 from unicodedata import lookup
 
-# Of an index and of an exponent: its size, and how far it is moved, in em.
+# Size of subscripts and superscripts, and their shifts, in em.
 _SMALL, _DOWN, _UP = 0.75, 0.2, -0.4
 _GREEK = {n: lookup(f"GREEK SMALL LETTER {n}") for n in ("alpha", "beta", "gamma", "rho")}
 _GREEK |= {"delta": "Δ", "Delta": "Δ", "sqrt": "√"}
 _NAME = re.compile(rf"(?<![A-Za-z0-9_])({'|'.join(_GREEK)})(?![A-Za-z0-9])")
 _MINUS = re.compile(r"(?<= )-(?= )|(?<=\d)-(?=[a-z]\b)")
 _TEXT = re.compile(r"(<text\b[^>]*>)([^<]+)</text>")
-# A letter with something below it, or a variable that stands alone; with what is above it.
+# A letter with a subscript, or a variable that stands alone; with its superscript.
 _SYMBOL = re.compile(
     r"(?<![A-Za-z0-9_])([^\W\d_](?=_)|[BCNQWbknr])"
     r"(?:_([^\W\d_]{1,3}|\d))?(?:\^(\w+))?(?![A-Za-z0-9_])"
@@ -22,12 +22,12 @@ _SYMBOL = re.compile(
 
 
 def typeset(svg: str) -> str:
-    """The document with its symbols set; texts that have tspans already stay."""
+    """Returns the document with its symbols typeset; texts that already have tspans stay."""
     return _TEXT.sub(lambda m: f"{m[1]}{pieces(unescape(m[2]))}</text>", svg)
 
 
 def pieces(text: str) -> str:
-    """A text as the content of a `<text>` element."""
+    """Returns a text as the content of a `<text>` element."""
     text = _NAME.sub(lambda m: _GREEK[m[1]], text).replace("*", "·")
     text = _MINUS.sub(lookup("MINUS SIGN"), re.sub(r"√\((\w+)\)", r"√\1", text))
     out, shift = "", 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges whether the bounds hold once each step has settled, with few changes of the limit.
+"""Judges whether the bounds hold after each step has settled, with few changes of the limit.
 
 Real TCP through the switch, whose controller is set to auto mode once it has seen the first flows.
 Written: `steps.json` (what each step was and whether its bounds held) and `steps.svg` (limit,
@@ -30,13 +30,13 @@ from .record import MOST_CHANGES, Asked, Record, Step
 
 @dataclass
 class Steps(Judge):
-    """`flows` and `seconds`: in place of the file's; None where the file decides."""
+    """`flows` and `seconds` replace the file's; None keeps them."""
 
     flows: tuple[int, ...] | None = None
     seconds: float | None = None
     asked: Asked | None = None
     steps: list[Step] = field(default_factory=list)
-    # Answers of the controller, about twice a second.
+    # The controller's answers, about twice a second.
     _samples: list[JsonObject] = field(default_factory=list)
     _series: JsonObject = field(default_factory=dict)
     _changes: list[JsonObject] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Steps(Judge):
             type=lambda text: tuple(int(n) for n in text.split(",")),
             help="N_b of each step, like 4,40,8; default: the file's",
         )
-        parser.add_argument("--seconds", type=float, help="of each step; default: the file's")
+        parser.add_argument("--seconds", type=float, help="time of each step; default: the file's")
 
     @classmethod
     def of(cls, arguments: argparse.Namespace) -> Steps:
@@ -81,7 +81,7 @@ class Steps(Judge):
         run = case.run(self._conduct)
         record = Record(asked, run.truth(), self._samples, self._series, self._changes)
         self.asked, self.steps = asked, record.steps()
-        # Drawing takes a second to import.
+        # Imported late: the drawing library takes a second to import.
         from ..report.steps import draw
 
         (case.run_dir / "steps.svg").write_text(draw(record))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with steps of N_b: what is asked of it, and how each step went. Pure."""
+"""A run whose N_b changes in steps: the request, and how each step went. Pure."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ MOST_CHANGES = 3
 
 @dataclass(frozen=True)
 class Asked:
-    """The request to a run: N_b of each step, how long it is, its bounds."""
+    """The requested run: N_b of each step, the steps' length, the bounds."""
 
     flows: tuple[int, ...]
-    # Of each step.
+    # Length of each step.
     seconds: float
-    # A step is judged once this has passed of it.
+    # Time of each step before it is judged.
     settling_s: float
     loss_rate: float
     delay_ms: float
 
     @classmethod
     def of(cls, experiment: Experiment) -> Asked:
-        """Each phase is a step, all of them as long. Raises ExperimentError otherwise."""
+        """Makes each phase a step of equal length. Raises ExperimentError if they differ."""
         where = f"experiment {experiment.name}"
         steps = experiment.traffic.persistent[0].steps or []
         lengths = {b.at - a.at for a, b in pairwise(steps)}
@@ -60,18 +60,18 @@ class Asked:
 @dataclass
 class Step:
     n_b: int
-    # Seconds since the first step began.
+    # Seconds since the start of the first step.
     start_s: float
     end_s: float
     limits_bytes: list[int]
     changes: int
-    # In force when it ended.
+    # Limit in force when the step ended.
     last_limit_bytes: float
     n_b_estimated: float | None
     utilisation: float
     loss_rate: float
     delay_max_ms: float
-    # Of the time before it is judged.
+    # Loss rate in the time before it is judged.
     settling_loss_rate: float
     settling_delay_max_ms: float
 
@@ -87,7 +87,7 @@ class Step:
 
 
 class Record:
-    """Everything of a run on one axis: seconds since the first step."""
+    """All data of a run on one time axis: seconds since the first step."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class Record:
         self.asked = asked
         starts = [f["start"]["unix_ns"] for f in truth.flows if f["kind"] == "lbp"]
         self._zero_unix_ns = min(starts)
-        # The watermark is late by what the collector holds back; the least late.
+        # The watermark lags by as long as the collector holds reports; the smallest lag counts.
         self._unix_minus_switch_ns = min(s["unix_ns"] - s["now_ns"] for s in samples)
         at = np.array(series["time_ns"], dtype=float) + self._unix_minus_switch_ns
         self.time_s = (at - self._zero_unix_ns) / 1e9
@@ -152,7 +152,7 @@ class Record:
 
     def _part(self, start_s: float, end_s: float) -> np.ndarray:
         part = (self.time_s >= start_s) & (self.time_s + self.step_s <= end_s)
-        # Of what was not seen nothing is judged.
+        # Judges only times that were observed.
         part &= ~np.isnan(self.columns["arrivals"])
         if not part.any():
             raise LabError(f"no telemetry between {start_s:g} and {end_s:g} s")

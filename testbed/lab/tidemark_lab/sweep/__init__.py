@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of networks, each at several limits: truth, estimates, predictions side by side."""
+"""A set of networks, each at several limits: compares truth, estimates and predictions."""

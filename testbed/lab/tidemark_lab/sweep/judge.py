@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges networks at several limits, one after the other.
 
-Afterwards the capture is estimated twice, with the senders' windows (probed) and without
-(passive), and what was measured at each limit predicts the others. Written: `sweep.json`,
-`sweep.md`, and a capture for each case.
+Afterwards the capture is analysed twice, with the senders' windows (probed) and without (passive),
+and the measurement at each limit predicts the others. Written: `sweep.json`, `sweep.md`, and a
+capture for each case.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from . import table
 
 @dataclass(frozen=True)
 class Sweep(Judge):
-    """`seconds`: of each limit, in place of the files'."""
+    """`seconds`: measured at each limit, in place of the files'."""
 
     seconds: float | None = None
 
     @classmethod
     def add_options(cls, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--seconds", type=float, help="of each limit; default: as the files say"
+            "--seconds", type=float, help="measured at each limit; default: the files'"
         )
 
     @classmethod
@@ -61,7 +61,7 @@ class Sweep(Judge):
         (out / "sweep.md").write_text(table.markdown(documents))
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """Shows the tables. An estimate that misses the truth is shown, and fails no run."""
+        """Shows the tables. Estimates that miss the truth are shown, but do not fail the run."""
         progress.say("")
         progress.say(table.markdown(documents))
         progress.say(f"sweep: {out}")

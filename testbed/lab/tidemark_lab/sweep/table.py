@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measurements of a sweep with the truth: N_b, classes, Tₑ, and what each limit
-predicted for the others."""
+"""Compares a sweep's measurements with the truth: N_b, classes, Tₑ, and each limit's predictions
+for the others."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from ..json_types import JsonObject
 from ..markdown import table
 from ..summary import class_check
 
-# Of rows in the table `events`: what the senders' kernels told.
+# Kinds of rows in the table `events` that come from the senders' kernels.
 PROBED_KINDS = ("retransmit", "congestion_state")
 PREDICTED = ("utilisation", "loss_rate")
-# An N_b that is further from the truth is a miss: in flows, and in parts of the truth.
+# Largest differences of N_b from the truth: in flows, and as a fraction of the truth.
 MOST_FLOWS_OFF, MOST_SHARE_OFF = 2, 0.2
 
 
 def passive_view(capture: Path, out: Path) -> Path:
-    """The capture as it would be had no sender been probed."""
+    """Returns a copy of the capture without any sender's data."""
     out.mkdir()
     for path in capture.iterdir():
         if path.name.startswith("tcp_probe-"):
             continue
         if path.name.startswith("events-"):
-            # The compression that captures have: analyze reads no other.
+            # The compression of captures: analyze reads no other.
             events = _without_probes(pq.read_table(path))
             pq.write_table(events, out / path.name, compression="zstd")
         else:
@@ -55,7 +55,7 @@ def _without_probes(events: pa.Table) -> pa.Table:
 
 
 def judge(run: Run, program: Path) -> list[JsonObject]:
-    """Each phase's truth, estimates and what it predicts for the other limits."""
+    """Returns each phase's truth, estimates, and predictions for the other limits."""
     with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
         passive = passive_view(run.run_dir / "capture", Path(folder) / "passive")
         return [_judged(run, phase, program, passive) for phase in run.phases]
@@ -106,7 +106,7 @@ def _curve(program: Path, capture: Path, window: Window, zero_ns: int) -> list[J
 
 
 def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
-    """Predictions at a limit, between the two points of the curve around it."""
+    """Interpolates the predictions at a limit, between the neighbouring points of the curve."""
     limits = [point["limit_bytes"] for point in curve]
 
     def value(name: str) -> float | None:
@@ -120,7 +120,7 @@ def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
 
 
 def line(document: JsonObject) -> str:
-    """A case in one line, for the terminal."""
+    """Summarises a case in one line, for the terminal."""
     return f"{document['name']}: " + ", ".join(
         f"{p['limit_bytes'] / 1e3:.0f} kB: N_b {p['truth']['n_b']} as "
         f"{p['probed']['n_b']['value']:.0f}/{p['passive']['n_b']['value']:.0f}"
@@ -129,7 +129,7 @@ def line(document: JsonObject) -> str:
 
 
 def far(documents: Sequence[JsonObject]) -> list[str]:
-    """Each N_b that is further from the truth than 2 flows and a fifth."""
+    """Returns each N_b that is off by more than 2 flows and by more than a fifth."""
     return [
         f"{d['name']} at {p['limit_bytes'] / 1e3:.0f} kB: N_b {value:.1f} {side} for {true}"
         for d in documents
@@ -151,8 +151,8 @@ PREDICTIONS = (
 
 
 def markdown(documents: Sequence[JsonObject]) -> str:
-    """Two tables: estimates with the truth and how many are near it, measurements with what was
-    predicted."""
+    """Two tables: estimates with the truth and the number that are close to it; measurements with
+    their predictions."""
     estimated, predicted = [], []
     for d in documents:
         was = {p["limit_bytes"]: p for p in d["phases"]}

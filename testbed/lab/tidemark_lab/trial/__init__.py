@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules on trial: on the same traffic, the buffer of each rule in turn on the running
-switch, and what came of it."""
+"""Rules on trial: applies the buffer of each rule in turn to the running switch under the same
+traffic, and compares the outcomes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which limits are tried on a traffic."""
+"""The limits that are tried under an experiment's traffic."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from ..experiment.quantities import FRAME_BYTES
 from ..json_types import JsonObject
 
-# Limits that differ by less are one trial.
+# Limits that differ by less are tried as one.
 SAME_WITHIN = 0.03
-# Stands among the rules' ids for the controller's advice.
+# Pseudo-id, among the rules' ids, of the controller's advice.
 ADVICE = "advice"
 
 
@@ -21,17 +21,17 @@ class Candidate:
 
     limit_bytes: int
     rules: tuple[str, ...]
-    # All conditions of at least one of them hold.
+    # Whether all conditions of at least one of the rules hold.
     applies: bool
 
 
 def of_rules(
     rules: Iterable[JsonObject], advice: JsonObject | None, least_bytes: int, most_bytes: int
 ) -> list[Candidate]:
-    """From the controller's `Rule`s and its advice, in ascending order.
+    """Makes candidates of the controller's `Rule`s and its advice, in ascending order.
 
-    Rules without a number are left out. A limit outside the range is tried at its end,
-    which is what a controller would set.
+    Leaves out rules without a number. A limit outside the range is tried at the range's end, which
+    is what a controller would set.
     """
     wanted = [
         (float(rule["buffer_bytes"]), str(rule["id"]), bool(rule["applies"]))
@@ -44,7 +44,7 @@ def of_rules(
     asked = sorted((min(max(size, ends[0]), ends[1]), name, ok) for size, name, ok in wanted)
     groups: list[list[tuple[float, str, bool]]] = []
     for one in asked:
-        # Against the smallest of the group: a chain of near ones is not one.
+        # Compared with the smallest of the group, so that a chain of close limits is not one group.
         if groups and one[0] <= groups[-1][0][0] * (1 + SAME_WITHIN) + FRAME_BYTES / 2:
             groups[-1].append(one)
         else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A limit that is in force is let settle and held until its loss rate is known."""
+"""Lets a limit in force settle, and holds it until its loss rate is known."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..machine import MOST_STOLEN_FRACTION
 from .outcome import LossRate, loss_rate
 
 SETTLED_HALF_WIDTH = 0.15
-# However soon its loss is known, a limit is held so long.
+# Least time to hold a limit, even if its loss is known earlier.
 LEAST_S = 10.0
-# Loss is looked at this often.
+# Interval for looking at the loss.
 POLL_S = 2.0
 
 
 @dataclass(frozen=True)
 class Seconds:
-    """Packets and utilisation, second by second."""
+    """Packets and utilisation per second."""
 
     arrivals: list[float]
     drops: list[float]
@@ -43,15 +43,15 @@ class Seconds:
 
     @property
     def known(self) -> bool:
-        """Whether what flows react to, drops and marks, is known within ±15 %."""
+        """Whether the rate of drops and marks, which flows react to, is known within ±15 %."""
         signals = [d + m for d, m in zip(self.drops, self.marks, strict=True)]
         return loss_rate(signals, self.arrivals).relative_half_width <= SETTLED_HALF_WIDTH
 
 
 def hold(live: Live, name: str, limits: list[Limits], label: str) -> tuple[MeasuredPhase, Seconds]:
-    """Measures the limits in force as a phase of this name: after the file's first phase has
-    settled, until the range of the loss rate (where packets are marked, of drops and marks) is
-    within ±15 % of it, or as long as that phase."""
+    """Measures the limits in force as a phase of this name: after the settling time of the file's
+    first phase, until the range of the loss rate (if packets are marked, of drops and marks) is
+    within ±15 % of it, or for that phase's duration."""
     phase = live.plan.experiment.phases[0]
     live.let_pass(f"{label}: settling", phase.settle)
     seconds = Seconds([], [], [], [])
@@ -72,7 +72,7 @@ def hold(live: Live, name: str, limits: list[Limits], label: str) -> tuple[Measu
 def tried(
     live: Live, name: str, limits: list[Limits], label: str
 ) -> tuple[JsonObject, MeasuredPhase]:
-    """Held, and of its outcome all that a row of the experiment does not have."""
+    """Holds the limits; returns the parts of the outcome that the experiment's row lacks."""
     phase, seconds = hold(live, name, limits, label)
     stolen = phase.stolen_cpu_fraction or 0.0
     loss, marked = seconds.loss, seconds.marked
@@ -91,7 +91,7 @@ def tried(
 
 
 def seconds_since(live: Live, from_ns: int) -> Seconds:
-    """Since a time of the first switch's clock; the last second may be a part of one."""
+    """Returns the seconds since a time of the first switch's clock; the last may be partial."""
     series = live.links.series(from_ns)
     second = (np.array(series["time_ns"], dtype=np.int64) - from_ns) // 1_000_000_000
     _, at, parts = np.unique(second, return_inverse=True, return_counts=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries the limits: when the controller has estimates, every rule's buffer is noted; then each is
-set in turn, let settle, and held until its loss rate is known. Queue management follows."""
+"""Tries limits: once the controller has estimates, every rule's buffer is noted; then each is set
+in turn, settles, and is held until its loss rate is known. Queue management follows."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .outcome import of_row
 
 @dataclass(frozen=True)
 class Trial(Judge):
-    # Whose limits are tried; empty: all.
+    # Rules whose limits are tried; empty: all.
     rules: tuple[str, ...] = ()
-    # That a limit is held; None: as the file says.
+    # Longest time to hold a limit; None: the file's.
     most_s: float | None = None
-    # In runs after that of the limits.
+    # Queue management, each in its own run after that of the limits.
     aqms: tuple[Aqm, ...] = ()
 
     @classmethod
@@ -43,17 +43,17 @@ class Trial(Judge):
             type=lambda text: tuple(text.split(",")),
             default=(),
             metavar="ID,...",
-            help="these alone, by the ids of the controller's rules; advice is one; default: all",
+            help="only these rules, by the controller's ids; advice is one; default: all",
         )
         parser.add_argument(
-            "--most", type=float, metavar="SECONDS", help="that a limit is held; default: 40"
+            "--most", type=float, metavar="SECONDS", help="most time to hold a limit; default: 40"
         )
         parser.add_argument(
             "--aqm",
             action="append",
             metavar="LAW",
-            help="queue management to rank with the limits, as in EXPERIMENT.toml, repeated; "
-            f"none: limits alone; default: {', '.join(managed.DEFAULTS)}",
+            help="queue management to rank with the limits, as in EXPERIMENT.toml, repeatable; "
+            f"none: only limits; default: {', '.join(managed.DEFAULTS)}",
         )
 
     @classmethod
@@ -86,7 +86,7 @@ class Trial(Judge):
         }
 
     def try_all(self, trials: list[JsonObject], live: Live) -> list[MeasuredPhase]:
-        """Each limit, noted among the trials: measured, or refused."""
+        """Measures each limit, and adds its outcome, or its refusal, to the trials."""
         live.begin()
         tried = self.offered(live)
         measured = []
@@ -98,7 +98,7 @@ class Trial(Judge):
         return measured
 
     def offered(self, live: Live) -> list[Candidate]:
-        """The limits that the controller's rules ask for now, and its advice."""
+        """Returns the limits that the controller's rules and its advice currently ask for."""
         advice = live.links.advice(0).get("advice")
         rules = advice["rules"] if advice else []
         if self.rules:
@@ -119,7 +119,7 @@ class Trial(Judge):
     def keep(self, out: Path, documents: Sequence[JsonObject]) -> None:
         write_json(out / "trial.json", {"traffics": documents})
         (out / "trial.md").write_text("\n".join(table.markdown(d) for d in documents))
-        # Drawing takes a second to import.
+        # Imported late: the drawing library takes a second to import.
         from ..report.trial import draw
 
         (out / "trial.svg").write_text(draw(documents))
@@ -137,7 +137,7 @@ def phase_of(limit_bytes: int) -> str:
 def tried_one(
     live: Live, candidate: Candidate, label: str
 ) -> tuple[JsonObject, MeasuredPhase | None]:
-    """One limit: set, settled, measured; or why it was refused."""
+    """Sets a limit, lets it settle, and measures it; or returns why it was refused."""
     trial: JsonObject = {
         "limit_bytes": candidate.limit_bytes,
         "rules": list(candidate.rules),
@@ -147,7 +147,7 @@ def tried_one(
         why = "trial of " + ", ".join(candidate.rules)
         limits = live.set_limit(0, candidate.limit_bytes, why)
     except ApiError as error:
-        # A limit that the controller refuses is a result; a controller that is silent is none.
+        # A limit that the controller refuses is a result; an unreachable controller is not.
         if not 400 <= error.status < 500:
             raise
         live.progress.say(f"{label}: {error}")

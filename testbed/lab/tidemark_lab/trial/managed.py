@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue management on trial: the same traffic under CoDel, PIE and RED, a run of its own each,
-since the switch is started with them. The controller only watches."""
+"""Queue management on trial: the same traffic under CoDel, PIE and RED, each in its own run,
+because the switch is started with them. The controller only watches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..json_types import JsonObject
 from .hold import tried
 from .outcome import of_row
 
-# All as the switch has them, but for RED's threshold, which depends on the link. Floyd and Jacobson
-# (1993, 6.3): large enough for the utilisation when traffic is bursty, and the other one by the
-# delay that may be. With the switch's ratio of 3 that is C·T̄/2, and gentle mode ends at C·T̄.
+# The switch's defaults, but for RED's threshold, which depends on the link. Floyd and Jacobson
+# (1993, 6.3): large enough for utilisation under bursty traffic; the upper one by the delay
+# allowed. With the switch's ratio of 3 the upper is C·T̄/2, and gentle mode ends at C·T̄.
 DEFAULTS = ("codel", "pie", f"red:min_threshold={1 / 6:.4f}bdp")
 
 
 def laws(said: Sequence[str] | None) -> tuple[Aqm, ...]:
-    """Each once; `none` is none. Raises ExperimentError."""
+    """Parses the laws, each once; ignores `none`. Raises ExperimentError."""
     try:
         parsed = [Aqm.parse(text) for text in (DEFAULTS if said is None else said)]
     except ValueError as error:
@@ -33,7 +33,7 @@ def laws(said: Sequence[str] | None) -> tuple[Aqm, ...]:
 
 
 def try_all(case: Case, aqms: Sequence[Aqm]) -> list[JsonObject]:
-    """Of each, what a limit's trial has; in place of a limit the law that managed the queue."""
+    """Returns trials like those of limits, with the law in place of the limit."""
     if aqms and case.back_end.name != "embedded":
         case.progress.say(f"{case.name}: queue management left out: only embedded has it")
         return []

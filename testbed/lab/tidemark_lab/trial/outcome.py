@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of a limit. Pure: from the controller's answers and the traffic's truth."""
+"""The outcome of a limit, from the controller's answers and the traffic's truth. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..json_types import JsonObject
 
-# Two-sided 90 % of Student's t; above 30 degrees of freedom the normal's.
+# Two-sided 90 % quantiles of Student's t; above 30 degrees of freedom, the normal's.
 # fmt: off
 _STUDENT_90 = (
     6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
@@ -20,10 +20,10 @@ _STUDENT_90 = (
 )
 # fmt: on
 _NORMAL_90 = 1.645
-# Loss comes in bursts about a sawtooth apart: seconds of it depend on each other, batches
-# of this many hardly.
+# Losses come in bursts about a sawtooth apart: seconds depend on each other, but batches of this
+# many hardly.
 BATCH_S = 4
-# Of a row of the experiment, all that a trial takes over; its name there.
+# Column of an experiment's row → its name in a trial.
 _OF_ROW = {
     **{k: k for k in ("utilisation", "delay_p99_ms", "delay_max_ms", "jain")},
     **{k: k for k in ("completion_p50_ms", "completion_p95_ms")},
@@ -45,12 +45,12 @@ class LossRate:
 
     @property
     def relative_half_width(self) -> float:
-        """Infinite where nothing was lost."""
+        """Infinite if nothing was lost."""
         return (self.high - self.low) / 2 / self.value if self.value > 0 else math.inf
 
 
 def loss_rate(lost: Sequence[float], arrivals: Sequence[float]) -> LossRate:
-    """Of seconds, or of any parts of equal length; a ratio estimator over batches.
+    """Loss rate from seconds, or other equal intervals, by a ratio estimator over batches.
 
     With fewer than two batches the range is 0 to 1.
     """
@@ -69,8 +69,8 @@ def loss_rate(lost: Sequence[float], arrivals: Sequence[float]) -> LossRate:
 
 
 def mean_range(values: Sequence[float]) -> tuple[float, float]:
-    """90 % range of the mean of seconds, by batch means; the mean twice with fewer than two
-    batches."""
+    """90 % range of the mean of seconds, by batch means; with fewer than two batches, the mean
+    twice."""
     batches = len(values) // BATCH_S
     mean = float(np.mean(values)) if len(values) else 0.0
     if batches < 2:
@@ -82,7 +82,7 @@ def mean_range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def student_90(degrees: int) -> float:
-    """The range, on each side, of 90 % of Student's t."""
+    """Half width of the 90 % range of Student's t."""
     return _STUDENT_90[degrees - 1] if 1 <= degrees <= len(_STUDENT_90) else _NORMAL_90
 
 
@@ -95,7 +95,7 @@ def jain(rates: Sequence[float]) -> float | None:
 def whole_transfers(
     flows: Sequence[JsonObject], start_unix_ns: int, end_unix_ns: int
 ) -> list[JsonObject]:
-    """The short flows of a truth that began and ended between the two."""
+    """Returns the short flows of a truth that began and ended between the two times."""
     return [
         f
         for f in flows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which limit, or queue management, did best. Pure."""
+"""Ranks limits and queue management. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from ..json_types import JsonObject
 
 
 def shortfall(trial: JsonObject, targets: JsonObject) -> float:
-    """How far a trial is from the targets, 0 where it meets all.
+    """Distance of a trial from the targets; 0 if it meets all.
 
-    The largest of: idle time beyond the one allowed, loss and largest delay beyond
-    theirs, each as a fraction of what is allowed.
+    The largest of: idle time beyond the allowed, loss and largest delay beyond theirs, each as a
+    fraction of the allowed value.
     """
     idle = 1 - trial["utilisation"]
     allowed_idle = 1 - targets["utilisation"]
@@ -24,15 +24,14 @@ def shortfall(trial: JsonObject, targets: JsonObject) -> float:
 
 
 def buffer_bytes(trial: JsonObject) -> float:
-    """The buffer that it takes: its limit, or the largest queue that an algorithm let form."""
+    """Buffer size: the limit, or the largest queue that an algorithm allowed."""
     limit_bytes = trial["limit_bytes"]
     return float(trial["occupancy_max_bytes"] if limit_bytes is None else limit_bytes)
 
 
 def ranked(trials: Sequence[JsonObject], targets: JsonObject) -> list[JsonObject]:
-    """Trials that meet the targets by the size of the buffer; then the others by how far
-    they are from them. Each gets `rank` and `shortfall`; those that were refused come last
-    and have neither."""
+    """Ranks trials that meet the targets by buffer size, and then the others by `shortfall`. Each
+    gets `rank` and `shortfall`; refused ones come last and have neither."""
     tried = [t for t in trials if not t.get("refused")]
     judged = [{**t, "shortfall": shortfall(t, targets)} for t in tried]
     judged.sort(key=lambda t: (t["shortfall"], buffer_bytes(t)))

@@ -30,8 +30,8 @@ MANAGED = (
 
 
 def markdown(traffic: JsonObject) -> str:
-    """One traffic: a heading, a table of its trials in the order of their ranks, and what
-    of it is not to be trusted."""
+    """One experiment: a heading, a table of its trials by rank, and the reasons not to trust some
+    of them."""
     lines = [
         f"## {traffic['name']}: {traffic['about']}",
         "",

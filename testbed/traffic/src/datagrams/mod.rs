@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! UDP flows of Poisson packets, which react to nothing. All of a run are sent by one thread: the
-//! runtime's timer has steps of a millisecond, in which packets of many flows would bunch.
+//! UDP flows of Poisson packets, which do not react to losses. One thread sends all flows of a run:
+//! the runtime's timer has steps of a millisecond, in which packets of many flows would bunch.
 
 mod state;
 
@@ -25,10 +25,10 @@ use crate::truth::FlowTruth;
 
 pub use state::DatagramState;
 
-/// How long a stop may go unseen.
+/// Longest delay in noticing a stop.
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
-/// Gaps of a Poisson process: equal for equal seed and index, whatever the timing of the run.
+/// Gaps of a Poisson process: equal for equal seed and index, independent of the run's timing.
 #[derive(Debug)]
 struct Gaps {
     random: StdRng,
@@ -38,9 +38,9 @@ struct Gaps {
 }
 
 impl Gaps {
-    /// None where the rate is no rate (a checked spec has none).
+    /// `None` if the rate is invalid (never in a checked spec).
     fn new(spec: &Datagrams, seed: u64, index: usize) -> Option<Self> {
-        // Odd multiplier: distinct streams for distinct indices, and none of a source of transfers.
+        // Odd multiplier: distinct streams for distinct indices, and from those of transfers.
         let own = seed ^ (index as u64 + 1).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         Some(Self {
             random: StdRng::seed_from_u64(own),
@@ -54,14 +54,14 @@ impl Gaps {
 impl Iterator for Gaps {
     type Item = Duration;
 
-    /// Since the start of the run.
+    /// Returns the next packet's time since the start of the run.
     fn next(&mut self) -> Option<Duration> {
         self.next_s += self.gap_s.sample(&mut self.random);
         (self.next_s < self.stop_s).then(|| span(self.next_s))
     }
 }
 
-/// A flow that is ready to send.
+/// A UDP flow that is ready to send.
 #[derive(Debug)]
 pub(crate) struct Source {
     socket: UdpSocket,
@@ -73,14 +73,14 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Opens the socket in its namespace. `index` tells apart the flows of a spec. The error is
-    /// the truth of a flow that never began.
+    /// Opens the socket in its namespace. `index` is the flow's in the spec. The error is the truth
+    /// of a flow that never began.
     pub(crate) fn open(spec: &Datagrams, seed: u64, index: usize) -> Result<Self, Box<FlowTruth>> {
         let mut truth = flow::blank(&spec.flow());
         let opened = netns::within(spec.netns.as_deref(), || {
             socket::datagrams(spec.source, Some(spec.destination))
         });
-        let gaps = Gaps::new(spec, seed, index).ok_or_else(|| "rate_bps is no rate".to_owned());
+        let gaps = Gaps::new(spec, seed, index).ok_or_else(|| "rate_bps is not a rate".to_owned());
         match opened.and_then(|socket| Ok((socket?, gaps?))) {
             Ok((socket, gaps)) => {
                 if let Ok(Some(local)) = socket.local_addr().map(|a| a.as_socket()) {
@@ -126,7 +126,7 @@ impl Source {
     }
 }
 
-/// Sends until every flow has ended or the run does, then says what each was.
+/// Sends until every flow or the run has ended, then reports each flow's truth.
 pub(crate) fn run(
     sources: Vec<Source>,
     origin: Instant,
@@ -165,7 +165,7 @@ fn tell(source: Option<Source>, truths: &UnboundedSender<FlowTruth>) {
     }
 }
 
-/// False where the run ends before.
+/// Waits until a time. Returns false if the run ends first.
 fn wait(until: Instant, stop: &Stop) -> bool {
     loop {
         if *stop.borrow() {
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn packets_come_as_a_poisson_process() {
         let all = gaps(1, 0);
-        // 1000 a second: 20 000 expected, standard deviation 141.
+        // 1000 per second: 20 000 expected, standard deviation 141.
         assert!(all.len().abs_diff(20_000) < 1000, "{}", all.len());
         assert!(all[0] >= Duration::from_secs(2) && all[all.len() - 1] < Duration::from_secs(22));
         let short = all

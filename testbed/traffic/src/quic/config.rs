@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TLS, windows, sizes of datagrams and the congestion control of an endpoint.
+//! TLS, windows, datagram sizes and congestion control of a QUIC endpoint.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use quinn::rustls::version::TLS13;
 use quinn::rustls::{self, DigitallySignedStruct, SignatureScheme};
 use quinn::{ClientConfig, Endpoint, EndpointConfig, ServerConfig, TokioRuntime, TransportConfig};
 
-/// By which names a flow asks for one.
+/// Names of the congestion controls that a flow can use.
 pub const CONGESTION_CONTROLS: [&str; 3] = ["cubic", "bbr", "newreno"];
 
-/// Room for 1 Gb/s over 100 ms: no window but the congestion window limits a flow.
+/// Enough for 1 Gb/s over 100 ms: only the congestion window limits a flow.
 const WINDOW_BYTES: u32 = 16 * 1024 * 1024;
-/// A burst that the process reads late.
+/// Enough for a burst that the process reads late.
 const SOCKET_BUFFER_BYTES: usize = 4 * 1024 * 1024;
 const IPV4_UDP_HEADER_BYTES: u16 = 28;
-/// RFC 9000 14: what every path must carry.
+/// Smallest datagram that every path must carry (RFC 9000 14).
 const LEAST_DATAGRAM_BYTES: u16 = 1200;
-/// Of an MTU of 9000: loopback allows 64 KiB, which no link has.
+/// For an MTU of 9000: loopback allows 64 KiB, which no real link does.
 const MOST_DATAGRAM_BYTES: u16 = 9000 - IPV4_UDP_HEADER_BYTES;
-/// Datagrams that quinn hands over at once, at most.
+/// Largest number of datagrams that quinn hands over at once.
 const BATCH: u32 = 10;
-/// Of a datagram that UDP segmentation makes many of.
+/// Largest buffer that UDP segmentation splits into datagrams.
 const MOST_BATCH_BYTES: u32 = 65_507;
 pub(super) const SERVER_NAME: &str = "tidemark-traffic";
 const PROTOCOL: &[u8] = b"tidemark-traffic";
 
-/// The address that the kernel sends from on the way to `destination`, and the payload of a whole
-/// packet there. To be called in the namespace of the flow.
+/// Returns the kernel's source address on the path to `destination`, and the UDP payload of a full
+/// packet there. Call it in the flow's namespace.
 fn way(source: SocketAddr, destination: SocketAddr) -> Result<(IpAddr, u16), String> {
-    let failed = |e: std::io::Error| format!("the way from {source} to {destination}: {e}");
+    let failed = |e: std::io::Error| format!("the path from {source} to {destination}: {e}");
     let probe = UdpSocket::bind((source.ip(), 0)).map_err(failed)?;
     probe.connect(destination).map_err(failed)?;
     let from = probe.local_addr().map_err(failed)?.ip();
@@ -50,7 +50,7 @@ fn way(source: SocketAddr, destination: SocketAddr) -> Result<(IpAddr, u16), Str
     let room = u16::try_from(mtu).unwrap_or(u16::MAX);
     match room.saturating_sub(IPV4_UDP_HEADER_BYTES) {
         room if room < LEAST_DATAGRAM_BYTES => Err(format!(
-            "QUIC needs an MTU of {} (RFC 9000 14), the way to {destination} has {mtu}",
+            "QUIC needs an MTU of {} (RFC 9000 14), the path to {destination} has {mtu}",
             LEAST_DATAGRAM_BYTES + IPV4_UDP_HEADER_BYTES
         )),
         room => Ok((from, room.min(MOST_DATAGRAM_BYTES))),
@@ -66,8 +66,8 @@ fn controller(name: &str) -> Option<Arc<dyn ControllerFactory + Send + Sync>> {
     })
 }
 
-/// The sending side's socket, and what a connection from it is. To be called in the namespace of
-/// the flow.
+/// Returns the sender's socket and the configuration of connections from it. Call it in the flow's
+/// namespace.
 pub(super) fn connecting(
     source: Option<SocketAddr>,
     destination: SocketAddr,
@@ -87,7 +87,7 @@ pub(super) fn connecting(
     let mut transport = transport();
     transport
         .congestion_controller_factory(control)
-        // Whole packets from the first one on, all of them of the MTU: nothing is searched.
+        // Full packets of the MTU's size from the start, without path MTU discovery.
         .initial_mtu(datagram)
         .mtu_discovery_config(None)
         .enable_segmentation_offload(u32::from(datagram) * BATCH <= MOST_BATCH_BYTES);
@@ -105,7 +105,7 @@ pub(super) fn connecting(
     Ok((endpoint, config))
 }
 
-/// A listening endpoint, with a certificate that nobody else has. To be called in its namespace.
+/// Returns a listening endpoint with a newly made certificate. Call it in its namespace.
 pub(crate) fn listening(address: SocketAddr) -> Result<Endpoint, String> {
     let named = rcgen::generate_simple_self_signed([SERVER_NAME.to_owned()]);
     let made = named.map_err(|e| format!("certificate: {e}"))?;
@@ -136,7 +136,7 @@ fn transport() -> TransportConfig {
 fn endpoint(address: SocketAddr, config: Option<ServerConfig>) -> Result<Endpoint, String> {
     let failed = |e: std::io::Error| format!("UDP socket at {address}: {e}");
     let socket = UdpSocket::bind(address).map_err(failed)?;
-    // Without the right to it, the kernel's own bound is what there is.
+    // Without the privilege, the kernel's limit applies.
     if setsockopt(&socket, sockopt::RcvBufForce, &SOCKET_BUFFER_BYTES).is_err() {
         tracing::debug!(%address, "the receive buffer stays within net.core.rmem_max");
     }
@@ -146,7 +146,7 @@ fn endpoint(address: SocketAddr, config: Option<ServerConfig>) -> Result<Endpoin
     Endpoint::new(own, config, socket, Arc::new(TokioRuntime)).map_err(failed)
 }
 
-/// Takes whatever certificate: the other side is ours, and nothing is secret.
+/// Accepts any certificate: the other side is this program, and nothing is secret.
 #[derive(Debug)]
 struct AnyServer(CryptoProvider);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! QUIC by `quinn`: a flow is a connection of its own, from a socket of its own, with one stream.
+//! QUIC by `quinn`: each flow has its own connection and socket, with one stream.
 //!
-//! When the sender ends its stream or resets it, the receiver answers on the way back with the
-//! number of payload bytes that it had read: that is a flow's goodput.
+//! When the sender ends or resets its stream, the receiver replies with the number of payload bytes
+//! that it had read: the flow's goodput.
 
 mod config;
 mod receiver;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The receiving side: takes connections, counts what their streams carry, and answers with it.
+//! The receiving side: accepts connections, counts their streams' bytes, replies with it.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use quinn::{Connection, ConnectionError, Endpoint, ReadError, RecvStream, SendSt
 
 use crate::counters::Counters;
 
-/// Takes connections for ever; each is served until its peer ends it.
+/// Accepts connections forever; serves each until its peer ends it.
 pub(crate) async fn serve(endpoint: Endpoint, counters: Arc<Counters>) {
     while let Some(incoming) = endpoint.accept().await {
         let counters = Arc::clone(&counters);
@@ -36,7 +36,7 @@ async fn streams(connection: &Connection, counters: &Counters) -> Result<(), Con
     }
 }
 
-/// Reads to the end of the stream, or to its reset, and says how much it was.
+/// Reads to the end of the stream, or to its reset, and replies with the number of bytes.
 async fn count(
     mut stream: RecvStream,
     mut answer: SendStream,
@@ -55,7 +55,7 @@ async fn count(
             Err(_) => break,
         }
     }
-    // A sender that is gone needs no answer.
+    // If the sender is gone, it needs no reply.
     if answer.write_all(&read.to_be_bytes()).await.is_ok() {
         let _ = answer.finish();
     }

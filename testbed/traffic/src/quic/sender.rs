@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One sending connection from its connect to its truth.
+//! One sending QUIC connection, from its connect to its truth.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::sending::{CLOSE_TIMEOUT, PAYLOAD, Stop};
 use crate::spec::Flow;
 use crate::truth::FlowTruth;
 
-/// Of the handshake; nothing else says that nobody listens.
+/// Timeout of the handshake; there is no other sign that nobody listens.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Of the receiver's word after a stop, queues on both ways included.
+/// Timeout for the receiver's reply after a stop, including queues in both directions.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// For the last packets of a connection to leave.
+/// Time for the last packets of a connection to leave.
 const CLOSING: Duration = Duration::from_millis(200);
-/// A stream's and a connection's code for an end that was asked for.
+/// Error code of streams and connections that end as intended.
 const DONE: VarInt = VarInt::from_u32(0);
 
-/// As [`crate::flow::run`].
+/// Runs one flow, like [`crate::flow::run`].
 pub(crate) async fn run(
     flow: &Flow,
     stop_after: Option<Duration>,
@@ -63,12 +63,12 @@ pub(crate) async fn run(
             state.bytes_delivered = flow.bytes;
         }
         Ok(false) => {
-            // Data still queued must not go on after the stop.
+            // Queued data must not be sent after the stop.
             let _ = stream.reset(DONE);
             let answer = timeout(ANSWER_TIMEOUT, answered(&mut answer)).await;
             state.bytes_delivered = answer.ok().and_then(Result::ok);
             if state.bytes_delivered.is_none() {
-                failed(truth, "the receiver did not say what arrived".to_owned());
+                failed(truth, "the receiver did not report what arrived".to_owned());
             }
         }
         Err(error) => failed(truth, error),
@@ -79,7 +79,7 @@ pub(crate) async fn run(
     tokio::task::yield_now().await;
 }
 
-const STOPPED_BEFORE: &str = "not connected when it was to stop";
+const STOPPED_BEFORE: &str = "not connected before its stop";
 
 fn failed(truth: &mut FlowTruth, error: String) {
     truth.error = Some(format!(
@@ -110,7 +110,7 @@ async fn connect(
     Ok((connection, stream, answer))
 }
 
-/// Sends `bytes` (or without end) and waits until the receiver has them.
+/// Sends `bytes` (or endlessly) and waits until the receiver has them.
 async fn send(
     bytes: Option<u64>,
     stream: &mut SendStream,
@@ -120,7 +120,7 @@ async fn send(
     while left > 0 {
         let size = (PAYLOAD.len()).min(usize::try_from(left).unwrap_or(usize::MAX));
         let (payload, _) = PAYLOAD.split_at(size);
-        // Not copied: quinn keeps it until it is acknowledged.
+        // Not copied: quinn holds it until it is acknowledged.
         let written = stream.write_chunk(Bytes::from_static(payload)).await;
         written.map_err(|e: WriteError| e.to_string())?;
         if bytes.is_some() {
@@ -134,7 +134,7 @@ async fn send(
     }
 }
 
-/// The number of bytes that the receiver had read.
+/// Reads the receiver's reply: the number of bytes that it had read.
 async fn answered(answer: &mut RecvStream) -> Result<u64, String> {
     let mut read = [0; 8];
     match timeout(CLOSE_TIMEOUT, answer.read_exact(&mut read)).await {

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Of the sender at the end of a flow.
+//! State of a QUIC sender at the end of a flow.
 
 use std::time::Duration;
 
 use quinn::Connection;
 use serde::{Deserialize, Serialize};
 
-/// The sender's state at the end, as quinn tells it.
+/// The sender's final state, as reported by quinn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QuicState {
-    /// Payload that the receiver had read; absent where it did not say so.
+    /// Payload that the receiver had read; absent if it did not reply.
     pub bytes_delivered: Option<u64>,
-    /// UDP payload sent, with QUIC's headers, every time.
+    /// UDP payload sent, with QUIC's headers, including retransmissions.
     pub bytes_sent: u64,
     /// QUIC packets sent.
     pub packets_sent: u64,
-    /// QUIC packets taken for lost.
+    /// QUIC packets considered lost.
     pub packets_lost: u64,
-    /// UDP payload of these.
+    /// UDP payload of the lost packets.
     pub bytes_lost: u64,
-    /// Reductions of the window, by losses and by marks.
+    /// Reductions of the window, due to losses and CE marks.
     pub congestion_events: u64,
-    /// UDP payload of a whole packet.
+    /// UDP payload of a full packet.
     pub datagram_bytes: u16,
     /// Congestion window.
     pub cwnd_bytes: u64,
     /// Smoothed round-trip time.
     pub srtt_us: u64,
-    /// Least round-trip time.
+    /// Minimum round-trip time.
     pub min_rtt_us: u64,
 }
 

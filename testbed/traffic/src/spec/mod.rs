@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Spec of the traffic to run, as JSON.
+//! Specification of the traffic to run, as JSON.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::quic;
 
-/// Version of the spec's layout.
+/// Version of the spec's format.
 pub const VERSION: u32 = 1;
 
-/// Everything that one process runs.
+/// Everything that a process runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// Layout of the spec, [`VERSION`].
+    /// Version of the spec's format, [`VERSION`].
     pub version: u32,
-    /// Of all that is random.
+    /// Seed of everything random.
     pub seed: u64,
-    /// End of the run; absent: until a signal.
+    /// End of the run, s; absent: until a signal.
     pub duration_s: Option<f64>,
-    /// Who receives.
+    /// Receivers.
     #[serde(default)]
     pub listeners: Vec<Listener>,
     /// Single connections.
@@ -42,32 +42,32 @@ pub struct Spec {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Locally bottlenecked persistent.
+    /// Locally bottlenecked, persistent.
     Lbp,
-    /// Remotely bottlenecked persistent.
+    /// Remotely bottlenecked, persistent.
     Rbp,
-    /// Window-limited persistent.
+    /// Window-limited, persistent.
     Wl,
-    /// Ends within slow start.
+    /// Short: ends within slow start.
     Short,
-    /// Datagrams that react to nothing.
+    /// UDP datagrams that do not react to losses.
     Udp,
 }
 
-/// How a flow is carried.
+/// Transport protocol of a flow.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// The kernel's.
+    /// The kernel's TCP.
     #[default]
     Tcp,
-    /// QUIC in this process; it always asks for ECN.
+    /// QUIC in this process; always requests ECN.
     Quic,
-    /// Datagrams alone: of a listener, for [`Datagrams`].
+    /// Datagrams only; for listeners of [`Datagrams`].
     Udp,
 }
 
-/// Accepts connections, counts and discards what they carry.
+/// A receiver: accepts connections, counts and discards their data.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listener {
@@ -77,17 +77,17 @@ pub struct Listener {
     pub address: SocketAddr,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// Of its connections.
+    /// Transport of its connections.
     #[serde(default)]
     pub transport: Transport,
-    /// SO_RCVBUF of its connections; absent: the kernel tunes it. TCP alone.
+    /// SO_RCVBUF of its connections; absent: tuned by the kernel. TCP only.
     pub receive_buffer_bytes: Option<u32>,
-    /// Of its connections, for one whose receiver takes part (DCTCP); absent: the namespace's
-    /// default. TCP alone.
+    /// Congestion control of its connections, if it needs the receiver's cooperation (DCTCP);
+    /// absent: the namespace's default. TCP only.
     pub congestion_control: Option<String>,
 }
 
-/// One connection.
+/// A connection.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
@@ -101,21 +101,21 @@ pub struct Flow {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// How it is carried.
+    /// Its transport.
     #[serde(default)]
     pub transport: Transport,
-    /// Absent: the namespace's default; of QUIC cubic.
+    /// Congestion control; absent: the namespace's default, cubic for QUIC.
     pub congestion_control: Option<String>,
-    /// SO_PRIORITY, by which the host's own qdisc can tell the flow.
+    /// SO_PRIORITY, by which the host's own qdisc can classify the flow.
     pub priority: Option<u32>,
-    /// After the start of the run.
+    /// Start time, seconds after the start of the run.
     #[serde(default)]
     pub start_s: f64,
-    /// After the start of the run; absent: its end.
+    /// Stop time, seconds after the start of the run; absent: the end of the run.
     pub stop_s: Option<f64>,
-    /// Absent: sends until its stop or the end of the run.
+    /// Bytes to send; absent: sends until its stop or the end of the run.
     pub bytes: Option<u64>,
-    /// Only copied into the truth.
+    /// Base RTT, only copied into the truth.
     pub base_rtt_ms: Option<f64>,
 }
 
@@ -131,25 +131,25 @@ pub struct Poisson {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// How they are carried.
+    /// Transport of the flows.
     #[serde(default)]
     pub transport: Transport,
-    /// Absent: the namespace's default; of QUIC cubic.
+    /// Congestion control; absent: the namespace's default, cubic for QUIC.
     pub congestion_control: Option<String>,
     /// Mean rate of arrivals.
     pub arrivals_per_s: f64,
     /// Bytes of each transfer.
     pub size: Size,
-    /// After the start of the run.
+    /// First start time, seconds after the start of the run.
     #[serde(default)]
     pub start_s: f64,
-    /// No flow starts later; absent: until the end of the run.
+    /// No flow starts after this time; absent: until the end of the run.
     pub stop_s: Option<f64>,
-    /// Arrivals while this many are open are not started (and counted as
-    /// flows with an error), so that a jammed link cannot eat all sockets.
+    /// Arrivals while this many are open are not started (and counted as flows with an error), so
+    /// that a congested link cannot use up all sockets.
     #[serde(default = "default_max_open")]
     pub max_open: usize,
-    /// Only copied into the truth.
+    /// Base RTT, only copied into the truth.
     pub base_rtt_ms: Option<f64>,
 }
 
@@ -163,9 +163,9 @@ const fn default_max_open() -> usize {
 pub struct ClosedLoop {
     /// Transfers are called `name-USER-NUMBER`, each from 1.
     pub name: String,
-    /// How many of them.
+    /// Number of users.
     pub users: u32,
-    /// Mean of the exponential time before each transfer.
+    /// Mean of the exponentially distributed time before each transfer.
     pub think_s: f64,
     /// Address and port of a listener.
     pub destination: SocketAddr,
@@ -173,54 +173,54 @@ pub struct ClosedLoop {
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// How they are carried.
+    /// Transport of the transfers.
     #[serde(default)]
     pub transport: Transport,
-    /// Absent: the namespace's default; of QUIC cubic.
+    /// Congestion control; absent: the namespace's default, cubic for QUIC.
     pub congestion_control: Option<String>,
     /// Bytes of each transfer.
     pub size: Size,
-    /// After the start of the run.
+    /// First start time, seconds after the start of the run.
     #[serde(default)]
     pub start_s: f64,
-    /// No transfer starts later.
+    /// No transfer starts after this time.
     pub stop_s: Option<f64>,
-    /// Only copied into the truth.
+    /// Base RTT, only copied into the truth.
     pub base_rtt_ms: Option<f64>,
 }
 
-/// A UDP flow of Poisson packets, which reacts to nothing.
+/// A UDP flow of Poisson packets, which does not react to losses.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Datagrams {
     /// Its name in the truth.
     pub name: String,
-    /// Address and port of a listener for UDP.
+    /// Address and port of a UDP listener.
     pub destination: SocketAddr,
     /// Address and port to send from; absent: the kernel chooses.
     pub source: Option<SocketAddr>,
     /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
-    /// Mean rate, bit/s, with IP headers.
+    /// Mean rate, bit/s, including IP headers.
     pub rate_bps: f64,
-    /// Bytes of each packet, with IP and UDP headers.
+    /// Size of each packet, including IP and UDP headers.
     pub packet_bytes: u16,
-    /// After the start of the run.
+    /// Start time, seconds after the start of the run.
     #[serde(default)]
     pub start_s: f64,
-    /// After the start of the run; absent: its end.
+    /// Stop time, seconds after the start of the run; absent: the end of the run.
     pub stop_s: Option<f64>,
-    /// Only copied into the truth.
+    /// Base RTT, only copied into the truth.
     pub base_rtt_ms: Option<f64>,
 }
 
 impl Datagrams {
-    /// Bytes of the IP and UDP headers.
+    /// Returns the size of the IP and UDP headers.
     pub(crate) fn header_bytes(&self) -> u16 {
         if self.destination.is_ipv4() { 28 } else { 48 }
     }
 
-    /// As a flow, for its truth.
+    /// Returns it as a flow, for its truth.
     pub(crate) fn flow(&self) -> Flow {
         Flow {
             name: self.name.clone(),
@@ -240,7 +240,7 @@ impl Datagrams {
 }
 
 impl Spec {
-    /// Reads and checks a file.
+    /// Reads and checks a spec file.
     ///
     /// # Errors
     /// Names the file, and the field at fault.
@@ -254,7 +254,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Checks what the types cannot say; gives the field at fault and why.
+    /// Checks constraints beyond the types; the error is the field at fault and the reason.
     pub fn check(&self) -> Result<(), Problem> {
         if self.version != VERSION {
             let problem = format!("is {}, this program reads {VERSION}", self.version);
@@ -274,7 +274,7 @@ impl Spec {
             }
         }
         for listener in &self.listeners {
-            // The kernel raises smaller ones to its own minimum without a word.
+            // The kernel silently raises smaller values to its own minimum.
             let enough = listener.receive_buffer_bytes.is_none_or(|b| b >= 2048);
             let field = || format!("listeners.{}.receive_buffer_bytes", listener.name);
             require(enough, field, "must be at least 2048")?;
@@ -284,7 +284,7 @@ impl Spec {
             require(
                 listener.transport == Transport::Tcp || of_tcp,
                 field,
-                "tcp alone has receive_buffer_bytes and congestion_control",
+                "only tcp has receive_buffer_bytes and congestion_control",
             )?;
         }
         for flow in &self.flows {
@@ -319,14 +319,14 @@ impl Spec {
                 "must be above 0",
             )?;
             let carries = source.packet_bytes > source.header_bytes();
-            let problem = "must be above that of the IP and UDP headers: 28, of IPv6 48";
+            let problem = "must be above the IP and UDP headers: 28, for IPv6 48";
             require(carries, || at("packet_bytes"), problem)?;
         }
         Ok(())
     }
 }
 
-/// The field at fault, and why.
+/// The field at fault, and the reason.
 pub type Problem = (String, String);
 
 fn require(holds: bool, field: impl FnOnce() -> String, problem: &str) -> Result<(), Problem> {
@@ -340,11 +340,11 @@ fn above_0(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-/// Sources of short flows: what their connections have in common.
+/// Common methods of sources of short flows.
 macro_rules! source_of_short_flows {
     ($source:ty) => {
         impl $source {
-            /// One of its flows.
+            /// Returns one of the source's flows.
             pub(crate) fn flow(&self, name: String, start_s: f64, bytes: u64) -> Flow {
                 Flow {
                     name,
@@ -394,13 +394,13 @@ fn check_control(
     transport: Transport,
     name: Option<&str>,
 ) -> Result<(), Problem> {
-    let problem = "udp is a listener's; its senders are `datagrams`";
+    let problem = "udp is only for listeners; its senders are `datagrams`";
     require(transport != Transport::Udp, || at("transport"), problem)?;
     let known = name.is_none_or(|n| quic::CONGESTION_CONTROLS.contains(&n));
     require(
         transport == Transport::Tcp || known,
         || at("congestion_control"),
-        "of quic is cubic, bbr or newreno",
+        "for quic must be cubic, bbr or newreno",
     )
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many bytes a transfer has.
+//! Distributions of transfer sizes.
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -14,28 +14,28 @@ use serde::{Deserialize, Serialize};
     reason = "the doc of each variant says what its fields are"
 )]
 pub enum Size {
-    /// All have the same.
+    /// Equal sizes.
     Fixed { bytes: u64 },
-    /// Every size between the two, both included, is as likely.
+    /// Uniform from `min_bytes` to `max_bytes`, inclusive.
     Uniform { min_bytes: u64, max_bytes: u64 },
-    /// Exponential, cut off at `max_bytes`.
+    /// Exponential, truncated at `max_bytes`.
     Exponential { mean_bytes: f64, max_bytes: u64 },
-    /// Pareto cut off at `max_bytes`.
+    /// Pareto, truncated at `max_bytes`.
     Pareto {
         min_bytes: u64,
         shape: f64,
         max_bytes: u64,
     },
-    /// One of several exponentials, each as often as its weight says, cut off at
-    /// `max_bytes` (the three of OI §4.2).
+    /// Mixture of exponentials, chosen in proportion to their weights, truncated at `max_bytes`
+    /// (the three of OI §4.2).
     Mix { parts: Vec<MixPart>, max_bytes: u64 },
 }
 
-/// One exponential of a mix.
+/// One exponential of a mixture.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MixPart {
-    /// Relative to the other parts'.
+    /// Weight relative to the other parts'.
     pub weight: f64,
     /// Mean of the exponential.
     pub mean_bytes: f64,
@@ -81,7 +81,7 @@ impl Size {
         }
     }
 
-    /// One size, at least 1.
+    /// Draws one size, at least 1.
     pub(crate) fn draw(&self, random: &mut StdRng) -> u64 {
         let (value, most) = match self {
             Self::Fixed { bytes } => return *bytes,

@@ -9,7 +9,7 @@ use tidemark_traffic::run::{Part, run};
 use tidemark_traffic::spec::{Kind, Spec, Transport};
 use tidemark_traffic::truth::Truth;
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
@@ -172,7 +172,7 @@ fn users_transfer_one_after_the_other_and_think_between() {
     }
 }
 
-/// A UDP port that was free a moment ago.
+/// Returns a UDP port that was free a moment ago.
 fn free_udp_address() -> SocketAddr {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap()
@@ -231,7 +231,7 @@ fn quic_flows_of_every_control_deliver_what_the_receiver_counted() {
     assert_eq!(endless.quic.unwrap().datagram_bytes, 8972);
     let own = "127.0.0.1".parse::<std::net::IpAddr>().unwrap();
     assert!(truth.flows.iter().all(|f| f.source.ip() == own));
-    // A socket of its own for each.
+    // Each flow has its own socket.
     let ports: std::collections::HashSet<_> = truth.flows.iter().map(|f| f.source.port()).collect();
     assert_eq!(ports.len(), truth.flows.len());
     assert!(truth.flows.len() > 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Books of the log, kept apart from the loop's own state.
+//! The checks' own record of the control loop, independent of the loop's state.
 
 use crate::controller::targets;
 use crate::fault::{Fault, Kind};
@@ -7,46 +7,46 @@ use crate::plan::{Bound, Plan};
 use tidemark_control::Limit;
 use tidemark_rules::Targets;
 
-/// The books.
+/// State of the checks of the control loop.
 #[derive(Default)]
 pub(super) struct ControlChecks {
     pub range: (u64, u64),
     pub targets: Targets,
     /// Trials under way, by the log.
     pub open_trials: usize,
-    /// Limit that a worse trial has to restore, until it has.
+    /// Limit that must be restored after a worse trial, until it is.
     pub owed: Option<Limit>,
-    /// Since when, ns.
+    /// Time since when `owed` is set, ns.
     pub owed_since_ns: u64,
-    /// And how long that may take, ns.
+    /// Longest time that restoring it may take, ns.
     pub paid_within_ns: u64,
-    /// The limit on the switch is the one that the controller wrote last.
+    /// Whether the limit on the switch is the one that the controller wrote last.
     pub ours: bool,
-    /// When the trial under way began.
+    /// Start of the current trial, ns.
     pub trial_since_ns: u64,
-    /// When faults disturb what a trial measures, from and to.
+    /// Start and end of faults that disturb a trial's measurements.
     pub disturbed_ns: Vec<(u64, u64)>,
-    /// When no report came, where that can be known.
+    /// Start and end of times without reports, if they are known.
     pub unheard_ns: Vec<(u64, u64)>,
-    /// A limit of somebody else that stands, and is not told yet.
+    /// Limit that somebody else wrote, that is in force, and that is not in the log yet.
     pub untold: Option<Limit>,
-    /// When somebody else wrote last, ns.
+    /// Time of the last write by somebody else, ns.
     pub others_ns: u64,
-    /// The switch has lost a limit of ours, and nothing has been written since.
+    /// Whether the switch lost our limit, and nothing has been written since.
     pub lost_ours: bool,
-    /// A limit that is in force though the controller that wrote it has ended unheard.
+    /// Limit in force whose controller ended before it got the answer.
     pub cut: Option<Limit>,
     pub set_records: u64,
     pub initial_records: u64,
     pub failed_records: u64,
-    /// Records of a write that was under way when the controller before ended.
+    /// Records of writes that were in progress when the previous controller ended.
     pub cut_short: u64,
-    /// The log of the present controller tells of a limit that was set.
+    /// Whether the current controller's log has a limit that was set.
     pub has_set: bool,
 }
 
-/// When the link itself is another one than before, or seems to be: reports with
-/// changed bits tell of drops that were none.
+/// Times when the link itself changes, or seems to: reports with changed bits report drops that did
+/// not happen.
 fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
     let by_loss = matches!(plan.bound, Bound::LossRate(_));
     let disturbs = |k: &Kind| match k {
@@ -62,8 +62,8 @@ fn spans(plan: &Plan, of: impl Fn(&Kind) -> bool) -> Vec<(u64, u64)> {
     faults.map(span).collect()
 }
 
-/// When no report came from a switch, nor to a collector, that was there throughout:
-/// of what one missed that began again nobody knows.
+/// Times when a running switch sent no reports, or a running collector got none; empty if either
+/// restarts, because its missed reports are then unknown.
 fn unheard_ns(plan: &Plan) -> Vec<(u64, u64)> {
     use Kind::{
         CollectorKill, CollectorStop, ControllerKill, KillWithinWrite, PowerCut, SwitchClockStep,
@@ -87,9 +87,8 @@ fn unheard_ns(plan: &Plan) -> Vec<(u64, u64)> {
     spans(plan, |k| matches!(k, Kind::ReportPartition))
 }
 
-/// After a verdict the limit before is written again within so long, or that failed
-/// and is in the log. Where messages are lost or late, others wait for their answers
-/// before it.
+/// Longest time from a verdict until the previous limit is written again, or the failure is in the
+/// log. Longer if messages are lost or late, since other calls wait first.
 fn paid_within_ns(plan: &Plan) -> u64 {
     use Kind::{ControlLoss, ControlPartition, SwitchFails};
     let late = |k: &Kind| matches!(k, ControlLoss(_) | ControlPartition | SwitchFails(_));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reports: each is joined, or counted by a name.
+//! Checks that every report is joined, or counted by a named counter.
 
 use super::Checks;
 use crate::collector::{Collector, MAX_FLOWS};
 use crate::parts::reports::Reports;
 use tidemark_pipeline::Stats;
 
-/// Packets that may wait for their sample: those of the longest wait.
+/// Largest number of packets that wait for their sample, given the longest wait.
 const MAX_WAITING: usize = 20_000;
 
-/// Reports that went no further, by the counters.
+/// Returns the number of reports that were refused, by the counters.
 fn refused(s: &Stats) -> u64 {
     s.nodes_refused
         + s.reports_refused_exporter
@@ -20,7 +20,7 @@ fn refused(s: &Stats) -> u64 {
 }
 
 impl Checks {
-    /// While it runs.
+    /// Checks a running collector.
     pub(crate) fn collector(&mut self, c: &Collector, reports: &Reports) {
         let s = c.pipeline.stats();
         let (waiting, samples) = c.pipeline.waiting();
@@ -39,7 +39,7 @@ impl Checks {
             "nothing unexplained",
             || format!("{} datagrams given, {} seen", reports.given, seen.datagrams),
         );
-        // Our program puts one report into a datagram.
+        // Our program puts one report into each datagram.
         self.require(
             s.reports + seen.malformed >= seen.datagrams,
             "nothing unexplained",
@@ -50,7 +50,7 @@ impl Checks {
                 )
             },
         );
-        // Who can send from the switch's own address can do this.
+        // A sender that forges the switch's address can cause this.
         let doubled = seen.doubled.is_some() && !self.forged;
         self.require(!doubled, "no row doubled", || format!("{:?}", seen.doubled));
         self.require(!seen.out_of_order, "rows in one order", || {
@@ -69,8 +69,8 @@ impl Checks {
         );
     }
 
-    /// With any datagrams from the switch's address: while the switch reports without a break,
-    /// its own times are believed, and its clock does not start again.
+    /// Whatever datagrams come from the switch's address: while the switch reports without a break,
+    /// its own times are believed, and its clock does not restart.
     fn honest_believed(&mut self, s: &Stats, clock_restarts: u64, reports: &Reports) {
         if self.restarts || self.breaks {
             return;
@@ -87,7 +87,7 @@ impl Checks {
         );
     }
 
-    /// One start of it has ended; `properly` when it could finish.
+    /// Checks a collector that has ended; `properly` if it could finish.
     pub(crate) fn collector_ended(&mut self, c: &Collector, reports: &Reports, properly: bool) {
         self.collector(c, reports);
         let s = c.pipeline.stats();
@@ -95,7 +95,7 @@ impl Checks {
         self.tally.reports += s.reports;
         self.tally.lost += s.reports_lost;
         self.tally.refused += refused(&s);
-        // The next start numbers the flows again.
+        // The next start numbers the flows from the start.
         self.flows.clear();
         if !properly {
             return;
@@ -130,7 +130,7 @@ impl Checks {
                 u64::from(n.highest + 1 - first) - n.delivered.len() as u64
             })
             .sum();
-        // The number of a refused report is no evidence: it is missing as well.
+        // The number of a refused report proves nothing: the report is missing as well.
         let most = missing + s.reports_implausible_time;
         self.require(
             (missing..=most).contains(&s.reports_lost),
@@ -158,7 +158,7 @@ impl Checks {
             },
         );
         self.require(
-            // A late one is taken back from its own interval alone.
+            // Late reports are only subtracted from their own interval.
             s.reports_late > 0 || seen.lost_before == seen.lost as i64,
             "losses are told once",
             || {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits: written within their range, tried one at a time, taken back when
-//! worse, and never without a record.
+//! Checks that limits are written within their range, tried one at a time, rolled back when worse,
+//! and always recorded.
 
 use super::Checks;
 use crate::controller::{Controller, LINK};
@@ -8,34 +8,32 @@ use tidemark_control::{Change, Limit, Origin, Outcome, Settings};
 use tidemark_controller::core::State;
 use tidemark_rules::{Observed, Targets};
 
-/// So much beyond both its bound and the value before is worse, by more than the
-/// noise that a verdict allows.
+/// Clearly worse: beyond both the bound and the previous value by this factor, more than the noise
+/// that a verdict allows.
 const CLEARLY: f64 = 1.12;
-/// A trial is observed until so long after it began, or longer: it settles for
-/// 1 s and is observed for 3 s.
+/// A trial is observed until at least this long after it began: it settles for 1 s and is observed
+/// for 3 s.
 const OBSERVED_NS: u64 = 3_500_000_000;
 const MS: u64 = 1_000_000;
-/// While it is observed, reports may be missing for less than this.
+/// Largest gap in the reports of an observed trial.
 const MOST_UNHEARD_NS: u64 = 300 * MS;
-/// An intent is among so many of the last records when its write arrives.
+/// An intent is among this many of the last records when its write arrives.
 const LAST_RECORDS: usize = 8;
-/// Links that a controller may know: there is one switch with few ports.
+/// Largest number of links that a controller may know: there is one switch with few ports.
 const MAX_LINKS: usize = 64;
-/// The reason of a record that tells the outcome of a write that another controller
-/// had begun has this.
+/// Part of the reason in a record of the outcome of another controller's write.
 const CUT_SHORT: &str = "ended during this write";
-/// Records of the 30 s that are kept, series and windows: in seeds 100000 to 100900 at most
-/// 7.1 MB.
+/// Memory for 30 s of records, series and windows: at most 7.1 MB in seeds 100000 to 100900.
 const MAX_MEMORY_BYTES: usize = 8_000_000;
 
 impl Checks {
-    /// Somebody else has written a limit; `news` when it was another one before.
+    /// Somebody else wrote a limit; `news` if it differs from the previous one.
     pub(crate) fn others_wrote(&mut self, limit: Limit, news: bool, now_ns: u64) {
         self.control.ours = false;
         self.control.others_ns = now_ns;
         self.control.untold = news.then_some(limit);
         self.control.lost_ours = false;
-        // The limit on trial is not in force any more: it need not be taken back.
+        // The limit on trial is no longer in force: it need not be rolled back.
         self.control.owed = None;
         self.control.cut = None;
     }
@@ -48,14 +46,14 @@ impl Checks {
         self.control.cut = None;
     }
 
-    /// A write of the controller's has been carried out.
+    /// A write by the controller was carried out.
     pub(crate) fn written(&mut self) {
         self.control.ours = true;
         self.control.untold = None;
         self.control.lost_ours = false;
     }
 
-    /// A write of the controller's has reached the switch.
+    /// A write by the controller reached the switch.
     pub(crate) fn asked(&mut self, limit: Limit, now_ns: u64) {
         self.now_ns = now_ns;
         self.tally.writes += 1;
@@ -66,12 +64,12 @@ impl Checks {
         });
     }
 
-    /// The controller is killed: its limit is in force, and nobody was told.
+    /// The controller was killed: its limit is in force, but it got no answer.
     pub(crate) fn cut_short(&mut self, limit: Limit) {
         self.control.cut = Some(limit);
     }
 
-    /// The loop begins to write. Advice is not followed without news of the link.
+    /// The loop starts a write. Advice must not be followed without recent reports.
     pub(crate) fn decided(&mut self, origin: Origin, limit: Limit, silent_ns: u64) {
         let silent_s = silent_ns as f64 / 1e9;
         let fresh = silent_s <= Settings::default().max_telemetry_age_s;
@@ -83,7 +81,7 @@ impl Checks {
     }
 
     pub(crate) fn controller_started(&mut self, c: &Controller) {
-        // A trial that was saved goes on; one that was not is gone.
+        // A saved trial continues; an unsaved one is gone.
         let trial = c.core.link(LINK).and_then(|l| l.trial);
         self.control.open_trials = usize::from(trial.is_some());
         self.control.set_records = 0;
@@ -95,12 +93,12 @@ impl Checks {
         self.control.lost_ours = false;
         let ours = |s: &State| s.links.get(&LINK).and_then(|l| l.set_limit());
         if c.core.read(ours).is_none() {
-            // The limit it finds first is all that it can know.
+            // The new controller cannot know earlier limits than the first it reads.
             self.control.untold = None;
         }
     }
 
-    /// Every write that ended has its record.
+    /// Checks that every finished write has its record.
     pub(crate) fn audited(&mut self, c: &Controller) {
         let (set, failed, initial) = {
             let channel = c.channel.lock();
@@ -148,7 +146,7 @@ impl Checks {
         );
     }
 
-    /// A record of the log. Whether a trial begins with it.
+    /// Checks a record of the log. Returns whether a trial begins with it.
     pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) -> bool {
         let before = self.tally.trials;
         self.now_ns = now_ns;
@@ -156,8 +154,8 @@ impl Checks {
             self.control.initial_records += u64::from(change.outcome.ends_write());
             return false;
         }
-        // A write ends with the controller that began it. Of one that was under way
-        // then, the next controller reads the outcome.
+        // A write ends with the controller that began it. If one was in progress then, the next
+        // controller reads its outcome.
         let cut_short = change.reason.contains(CUT_SHORT);
         if cut_short {
             self.control.cut_short += 1;
@@ -209,14 +207,14 @@ impl Checks {
                 });
                 self.control.untold = None;
             }
-            // One that failed has to come again.
+            // If one failed, it must come again.
             Origin::Restore if change.outcome == Outcome::Set => self.control.lost_ours = false,
             _ if cut_short => self.control.untold = None,
             _ => {}
         }
     }
 
-    /// Long after the faults: a limit of somebody else does not stand unnoticed.
+    /// Long after the faults: no limit of somebody else may be in force unrecorded.
     pub(crate) fn nothing_untold(&mut self) {
         let untold = self.control.untold;
         self.require(untold.is_none(), "a limit of others is told", || {
@@ -224,13 +222,13 @@ impl Checks {
         });
     }
 
-    /// A write reaches the switch; `log` is the audit log, oldest record first.
+    /// A write reached the switch; `log` is the audit log, oldest record first.
     pub(crate) fn intended(&mut self, limit: Limit, log: &str) {
         let intent = |c: &Change| c.outcome == Outcome::Intended && c.limit == Some(limit);
         let lines = log.lines().rev();
         let mut records = lines.filter_map(|l| serde_json::from_str::<Change>(l).ok());
         let mut last = records.by_ref().take(LAST_RECORDS);
-        // That of an initial limit stays open until a switch has answered.
+        // The intent of an initial limit stays open until a switch has answered.
         let initial = |c: &Change| c.origin == Origin::Provision;
         let intended =
             last.any(|c| intent(&c)) || records.find(initial).is_some_and(|c| intent(&c));
@@ -239,7 +237,7 @@ impl Checks {
         });
     }
 
-    /// After a worse trial the limit before comes first.
+    /// After a worse trial, the first write must be the previous limit.
     fn settle_debt(&mut self, change: &Change) {
         let Some(owed) = self.control.owed.take() else {
             return;
@@ -266,7 +264,7 @@ impl Checks {
             "judged by its own limit",
             || format!("another limit was in force when it was measured: {change:?}"),
         );
-        // It is observed from 1 s to 4 s after it began.
+        // A trial is observed from 1 s to 4 s after it began.
         let (from_ns, to_ns) = (on_trial_ns + 1_200 * MS, on_trial_ns + 3_800 * MS);
         let within_ns = |&(a, b): &(u64, u64)| b.min(to_ns).saturating_sub(a.max(from_ns));
         let unheard_ns = self.control.unheard_ns.iter().map(within_ns).max();
@@ -292,7 +290,7 @@ impl Checks {
                 let (since_ns, now_ns) = (self.control.trial_since_ns, self.now_ns);
                 let spans = &self.control.disturbed_ns;
                 self.approaches |= spans.iter().any(|&(a, b)| a <= now_ns && b >= since_ns);
-                // The limit of somebody else stays.
+                // A limit of somebody else stays.
                 let back = change.before.filter(|_| self.control.ours);
                 let back = back.map(|l| nearest(&l, self.control.range));
                 self.control.owed_since_ns = self.now_ns;
@@ -303,7 +301,7 @@ impl Checks {
     }
 }
 
-/// The nearest that may be written: a limit of somebody else may lie outside.
+/// Returns the nearest limit that may be written: somebody else's may be outside the range.
 fn nearest(limit: &Limit, (low, high): (u64, u64)) -> Limit {
     match limit.bytes() {
         Some(bytes) => limit.with_bytes(bytes.clamp(low, high), None),
@@ -311,8 +309,7 @@ fn nearest(limit: &Limit, (low, high): (u64, u64)) -> Limit {
     }
 }
 
-/// Whether the delay, which comes first, is beyond doubt worse than its bound
-/// and than before.
+/// Whether the delay, which is checked first, is clearly worse than both its bound and before.
 fn clearly_worse(t: &Targets, before: &Observed, after: &Observed) -> bool {
     t.delay_ms.is_some_and(|bound| {
         after.delay_p99_ms > CLEARLY * bound && after.delay_p99_ms > CLEARLY * before.delay_p99_ms

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Invariants, checked as a run goes on. The first violation ends it.
+//! Invariants, checked during a run. The first violation ends it.
 
 mod books;
 mod collector;
@@ -18,11 +18,11 @@ use std::fmt;
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Its name.
+    /// Name of the invariant.
     pub invariant: &'static str,
-    /// When it was seen, ms of the run.
+    /// Time of the violation, ms of the run.
     pub at_ms: u64,
-    /// The finding, and the right value.
+    /// The value found, and the right one.
     pub detail: String,
 }
 
@@ -33,82 +33,81 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Memory of the checks.
+/// State of the checks.
 pub(crate) struct Checks {
     pub violation: Option<Violation>,
     pub now_ns: u64,
-    /// Somebody sends from the switch's own address.
+    /// Whether somebody forges the switch's own address.
     forged: bool,
-    /// The switch starts again: its numbers and times do, too.
+    /// Whether the switch restarts, and with it its sequence numbers and times.
     restarts: bool,
-    /// Its reports have a break, or the collector a clock that is set.
+    /// Whether its reports have a break, or the collector's clock is set.
     breaks: bool,
-    /// How many packets each row stands for, by its arrival, where only samples are reported.
+    /// Number of packets that each row stands for, by arrival time, if only samples are reported.
     stands_for: BTreeMap<u64, u64>,
     /// Flows by the collector's numbers.
     flows: HashMap<u64, usize>,
     control: ControlChecks,
-    /// A trial failed while a fault disturbed its link. Auto mode comes near the
-    /// limit that failed by halves, until what is left is within its dead band.
+    /// Whether a trial failed while a fault disturbed its link. Auto mode then approaches the
+    /// failed limit by halves, until the rest is within its dead band.
     pub approaches: bool,
-    /// When a trial was found worse last, ns.
+    /// Time of the last trial with a worse outcome, ns.
     pub worse_ns: Option<u64>,
-    /// Most bytes that waited since the bounds have to hold.
+    /// Largest number of queued bytes since the bounds apply.
     pub peak_bytes: u64,
     /// Counts of events, for the sums over all seeds.
     pub tally: Tally,
 }
 
 metrics! {
-    /// Counts of what a run went through: a simulation in which nothing happens
-    /// proves nothing.
+    /// Counts of the events in a run: a simulation in which nothing happens proves nothing.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Tally: Sum {
-        /// Reports that the collector took.
+        /// Reports that the collector accepted.
         counter reports: u64,
         /// Writes of limits that reached the switch.
         counter writes: u64,
         /// Writes that failed.
         counter failed: u64,
-        /// Limits on trial.
+        /// Limits tried.
         counter trials: u64,
-        /// Trials whose limit stayed.
+        /// Trials whose limit was kept.
         counter kept: u64,
         /// Trials with a worse outcome.
         counter worse: u64,
         /// Trials without a clear outcome.
         counter unclear: u64,
-        /// Limits written again after a worse outcome.
+        /// Limits restored after a worse outcome.
         counter rollbacks: u64,
         /// Reports that the collector counted as lost.
         counter lost: u64,
         /// Reports that the collector refused.
         counter refused: u64,
-        /// Starts of the collector whose counted losses were held against the truth.
+        /// Starts of the collector whose counted losses were compared with the truth.
         counter exact: u64,
-        /// Rows held against the packets that they are of.
+        /// Rows compared with their packets.
         counter probed: u64,
-        /// Packets joined with a sample of the sender.
+        /// Packets joined with a sender's sample.
         counter joined: u64,
         /// Packets joined with the right sample.
         counter joined_right: u64,
-        /// Estimates held against the truth.
+        /// Estimates compared with the truth.
         counter estimates: u64,
-        /// Estimates whose N_b was far below it.
+        /// Estimates whose N_b was far too low.
         counter n_b_low: u64,
-        /// Estimates whose N_b was far above it.
+        /// Estimates whose N_b was far too high.
         counter n_b_high: u64,
-        /// Runs whose loss was held against its bound.
+        /// Runs whose loss was compared with its bound.
         counter loss_held: u64,
-        /// Runs that end at the largest limit, where loss is what it is.
+        /// Runs that end at the largest limit, where the loss has no bound.
         counter loss_at_largest: u64,
-        /// Most memory that the controller's records took, bytes.
+        /// Largest memory of the controller's records, bytes.
         counter most_memory_bytes: u64,
         /// Rows in captures at the end.
         counter written: u64,
         /// Rows in the database at the end.
         counter inserted: u64,
-        /// Rows that fell out of either.
+        /// Rows dropped by either.
         counter fell_out: u64,
         /// Batches that a repeated attempt found in the database.
         counter found: u64,
@@ -116,7 +115,7 @@ metrics! {
 }
 
 impl Tally {
-    /// Adds another run's.
+    /// Adds another run's counts.
     pub fn add(&mut self, o: &Self) {
         let most = self.most_memory_bytes.max(o.most_memory_bytes);
         *self += o;
@@ -124,7 +123,7 @@ impl Tally {
     }
 }
 
-/// Whether the switch may seem to have fallen silent, or the collector begins again.
+/// Returns whether the switch may seem silent, or the collector restarts.
 fn breaks(kind: &Kind) -> bool {
     use Kind::{CollectorKill, CollectorStall, CollectorStop, PowerCut, ReportPartition, UnixStep};
     matches!(
@@ -151,14 +150,14 @@ impl Checks {
         }
     }
 
-    /// The numbers of a subscriber's updates.
+    /// Checks the sequence numbers of a subscriber's updates.
     pub(crate) fn subscriber(&mut self, s: &mut Subscriber) {
         if let Some(wrong) = s.wrong.take() {
             self.fail("updates are numbered", wrong);
         }
     }
 
-    /// Notes a violation; the first one stays.
+    /// Records a violation; keeps only the first one.
     pub(crate) fn fail(&mut self, invariant: &'static str, detail: impl Into<String>) {
         if self.violation.is_none() {
             self.violation = Some(Violation {
@@ -169,7 +168,7 @@ impl Checks {
         }
     }
 
-    /// Notes a violation where something does not hold.
+    /// Records a violation if a condition does not hold.
     pub(crate) fn require(
         &mut self,
         holds: bool,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! No acknowledged row or record lost or doubled; what fell out is counted.
+//! Checks that no acknowledged row or record is lost or duplicated; losses are counted.
 
 use super::Checks;
 use crate::controller::Controller;
@@ -10,7 +10,7 @@ use tidemark_capture::{AnyRow, CaptureError, CaptureMeta, Merged};
 use tidemark_clickhouse::SinkStats;
 use tidemark_control::Change;
 
-/// The rows of a capture by their order, with what each is; none of an event.
+/// Reads the rows of a capture by their order, with a digest of each; none for an event.
 fn read(dir: &Path) -> Result<Vec<(u64, Option<u64>)>, CaptureError> {
     let mut merged = Merged::open(dir)?;
     let mut rows = Vec::new();
@@ -25,7 +25,7 @@ fn read(dir: &Path) -> Result<Vec<(u64, Option<u64>)>, CaptureError> {
 }
 
 impl Checks {
-    /// While it runs.
+    /// Checks running stores.
     pub(crate) fn stores(&mut self, stores: Option<&Stores>) {
         let Some(b) = stores.map(Stores::books) else {
             return;
@@ -43,7 +43,7 @@ impl Checks {
         );
     }
 
-    /// All captures, at the end.
+    /// Checks all captures at the end.
     pub(crate) fn captures(&mut self, storage: &Storage, scratch: &Path) {
         for (i, b) in storage.books.iter().enumerate() {
             let to = scratch.join(format!("capture-{i}"));
@@ -113,7 +113,7 @@ impl Checks {
         );
     }
 
-    /// The spool has had time enough.
+    /// Checks the spool after it had enough time to drain.
     pub(crate) fn spool_drained(&mut self, s: &SinkStats) {
         self.tally.found += s.found();
         let empty = s.spool_batches() == 0 && s.lost_total() == 0 && s.doubled() == 0;
@@ -128,7 +128,7 @@ impl Checks {
         });
     }
 
-    /// The database, when the spool is empty.
+    /// Checks the database when the spool is empty.
     pub(crate) fn database(&mut self, storage: &Storage) {
         let stored = storage.database.stored();
         for b in &storage.books {
@@ -159,10 +159,10 @@ impl Checks {
         });
     }
 
-    /// A controller has started: what the one before recorded is in the log.
+    /// Checks at a controller's start that the log has the previous one's records.
     pub(crate) fn log_read(&mut self, c: &Controller, before: &LogBooks) {
         let found = c.core.audit.recent();
-        // Measured values may change in their last digit on their way through text.
+        // Measured values may change in the last digit when written as text.
         let key = |c: &Change| (c.unix_ms, c.node, c.port, c.origin, c.outcome, c.limit);
         let there = |r: &&Change| found.iter().any(|f| key(f) == key(r));
         let kept = before.recorded.iter().filter(there).count();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows and estimates, held against what truly happened at the switch.
+//! Compares rows and estimates with the true events at the switch.
 
 use super::Checks;
 use crate::fault::Kind;
@@ -9,15 +9,15 @@ use crate::tcp::MSS;
 use tidemark_estimators::LinkEstimate;
 use tidemark_pipeline::{Join, PostcardRow};
 
-/// A segment is so large in IP, bytes.
+/// IP bytes of a segment.
 const IP_BYTES: u32 = MSS + 40;
-/// From the queue to the end of the wire, without the time on the wire, ns.
+/// Time from the queue to the end of the wire, without transmission, ns.
 const WIRE_NS: u64 = 1_000_000;
-/// N_b is within this factor of the flows that are there.
+/// N_b must be within this factor of the true number of flows.
 const N_B_FACTOR: f64 = 2.0;
-/// So many of the packets that were joined bear their sender's window, at least.
+/// Least fraction of joined packets that must have their sender's right window.
 const JOINED_RIGHT: f64 = 0.9;
-/// So many packets must have been joined for that.
+/// Least number of joined packets for that check.
 const LEAST_JOINED: u64 = 500;
 
 impl Checks {
@@ -45,7 +45,7 @@ impl Checks {
             Fate::Left(at_ns) => {
                 !row.dropped
                     && (row.ingress_ns..=at_ns).contains(&row.egress_ns)
-                    // A port may have been slower.
+                    // The port may have been slower.
                     && at_ns - row.egress_ns <= 3 * wire_ns
             }
             Fate::Dropped => row.dropped,
@@ -75,7 +75,7 @@ impl Checks {
         }
     }
 
-    /// At the end of a run: who knows the sender's window knows the right one.
+    /// At the end of a run: checks that joined packets have their sender's right window.
     pub(crate) fn joins(&mut self) {
         let t = self.tally;
         let right = t.joined_right as f64 >= JOINED_RIGHT * t.joined as f64;
@@ -91,14 +91,14 @@ impl Checks {
         );
     }
 
-    /// An estimate over a time without faults.
+    /// Checks an estimate over a time without faults.
     pub(crate) fn estimate(&mut self, e: &LinkEstimate, truth: &Truth, step_ns: i64, plan: &Plan) {
         if self.forged {
             return;
         }
         let at = |told_ns: u64| told_ns.saturating_add_signed(-step_ns);
         let (mut arrivals, drops) = truth.count(at(e.from_ns), at(e.to_ns));
-        // Rows of a start before may still come, with times of this one.
+        // Rows from before a restart may still arrive, with times after it.
         let restarts = plan.has(|k| matches!(k, Kind::SwitchRestart));
         if plan.is_sampled() && restarts {
             arrivals = e.arrivals;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Parts of the world besides the programs: data, and the truth about it.
+//! Parts of the world other than the programs: data, and the truth about it.
 
 pub(crate) mod reports;
 pub(crate) mod storage;

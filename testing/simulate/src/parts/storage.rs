@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The disks, the database, and what each start was told is stored.
+//! Disks, database, and the counters of each start about stored rows.
 
 use crate::controller::{Controller, DIR};
 use crate::database::{Fate, ModelDatabase};
@@ -12,62 +12,62 @@ use test_support::disk::SimDisk;
 use test_support::rng::Rng;
 use tidemark_control::Change;
 
-/// Streams of random numbers of the disks and the database.
+/// Random number streams of the disks and the database.
 const PARTS: [u64; 3] = [500, 501, 502];
 
 const SOUND: u8 = 0;
 const AWAY: u8 = 1;
 const UNSURE: u8 = 2;
 
-/// Rows of one start of the collector, as it counts them.
+/// Counters of one start of the collector about its rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Books {
-    /// Directory of its capture.
+    /// Directory of the capture.
     pub(crate) dir: PathBuf,
-    /// Its name in the database.
+    /// Name of the capture in the database.
     pub(crate) capture: String,
     /// Digest of each row, by its order.
     pub(crate) rows: Vec<u64>,
-    /// Rows that count as written, and as lost.
+    /// Rows counted as written, and as lost.
     pub(crate) written: u64,
     pub(crate) written_lost: u64,
-    /// Rows before this order count as written, all of them.
+    /// All rows before this order count as written.
     pub(crate) written_before: u64,
-    /// Rows that were on the disk for the database, and that fell out before.
+    /// Rows spooled on disk for the database, and rows lost before.
     pub(crate) spooled: u64,
     pub(crate) spooled_lost: u64,
-    /// Rows there that a power cut may take, and that one may have taken.
+    /// Spooled rows that a power cut may lose, and those that one may have lost.
     pub(crate) unsynced: u64,
     pub(crate) maybe_taken: u64,
-    /// Batches that a repeated attempt found stored already.
+    /// Batches that a repeated attempt found stored.
     pub(crate) found: u64,
-    /// It could end.
+    /// Whether it could end properly.
     pub(crate) closed: bool,
 }
 
-/// Records of the controller's log, as it counts them.
+/// Records of the controller's log, by its own counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LogBooks {
     pub(crate) recorded: Vec<Change>,
-    /// Records that the log has not taken, intents too.
+    /// Records, including intents, that the log could not write.
     pub(crate) not_written: u64,
 }
 
 impl LogBooks {
-    /// A start of the controller has ended.
+    /// Saves the counters of a controller that has ended.
     pub(crate) fn end(&mut self, c: &Controller) {
         self.recorded = c.core.audit.recent();
         self.not_written = c.core.audit.health().not_written;
     }
 }
 
-/// Disks and database.
+/// Disks, database and counters.
 pub(crate) struct Storage {
     pub(crate) collector_disk: SimDisk,
     pub(crate) controller_disk: SimDisk,
     pub(crate) database: ModelDatabase,
     state: Arc<AtomicU8>,
-    /// The collector's disk is sound.
+    /// Whether the collector's disk works.
     pub(crate) sound: bool,
     pub(crate) books: Vec<Books>,
     pub(crate) log: LogBooks,
@@ -109,13 +109,13 @@ impl Storage {
         })
     }
 
-    /// The database is away, or loses calls and answers.
+    /// Makes the database unreachable, or lose calls and answers.
     pub(crate) fn database_fails(&self, away: bool) {
         let state = if away { AWAY } else { UNSURE };
         self.state.store(state, Ordering::Relaxed);
     }
 
-    /// It answers again.
+    /// Makes the database answer again.
     pub(crate) fn database_is_sound(&self) {
         self.state.store(SOUND, Ordering::Relaxed);
     }

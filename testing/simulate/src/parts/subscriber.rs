@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A subscription to the collector's updates, with their numbers checked: what
-//! is missing is told.
+//! A subscription to the collector's updates that checks their sequence numbers: missing updates
+//! must be announced.
 
 use futures::Stream as _;
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use tidemark_collector::hub::Receiver;
 use tidemark_proto::telemetry::Update;
 
-/// Updates that may wait for one that does not read, with those at its start.
+/// Largest number of updates waiting for a slow reader, including those at its start.
 const MAX_WAITING: usize = 1_100;
 
 /// A subscription.
@@ -16,7 +16,7 @@ pub(crate) struct Subscriber {
     receiver: Receiver,
     next: u64,
     lost: u64,
-    /// A number that cannot be, told once.
+    /// An impossible sequence number, reported once.
     pub(crate) wrong: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Subscriber {
         }
     }
 
-    /// The next update; ready with `None` when the stream has ended.
+    /// Returns the next update; ready with `None` when the stream has ended.
     pub(crate) fn poll(&mut self) -> Poll<Option<Update>> {
         let mut context = Context::from_waker(Waker::noop());
         let polled = Pin::new(&mut self.receiver).poll_next(&mut context);
@@ -48,7 +48,7 @@ impl Subscriber {
         polled
     }
 
-    /// Reads all that waits, as one that had not read for long.
+    /// Reads all waiting updates, like a subscriber that has not read for long.
     pub(crate) fn catch_up(&mut self) {
         let mut read = 0;
         while let Poll::Ready(Some(_)) = self.poll() {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The subscription of the controller.
+//! The controller's subscription to the collector.
 
 use super::subscriber::Subscriber;
 
-/// The subscription.
+/// State of the subscription.
 #[derive(Default)]
 pub(crate) struct Telemetry {
     pub receiver: Option<Subscriber>,
     pub session: u64,
-    /// When something passed last, ns.
+    /// Time of the last message, ns.
     pub passed_ns: u64,
-    /// When the controller heard last of packets at the bottleneck, ns.
+    /// Time of the last news of packets at the bottleneck, ns.
     pub heard_ns: u64,
 }

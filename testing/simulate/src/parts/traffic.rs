@@ -6,35 +6,35 @@ use crate::tcp::{MSS, Receiver, Segment, Sender};
 use std::collections::VecDeque;
 use tcp_probe::Event as ProbeEvent;
 
-/// The senders' access link is so many times faster than the bottleneck.
+/// Rate of the senders' access link, as a multiple of the bottleneck's.
 const ACCESS_FASTER: u64 = 10;
-/// Samples kept for a collector that is not there.
+/// Samples kept while there is no collector.
 const MAX_EVENTS: usize = 20_000;
-/// Segments under way of a flow, at most.
+/// Largest number of segments of a flow in flight.
 const MAX_SENT: usize = 1_024;
 
-/// A flow with both its ends.
+/// A flow with both its end points.
 #[derive(Default)]
 pub(crate) struct Flow {
     pub sender: Sender,
     pub receiver: Receiver,
     pub running: bool,
-    /// A timeout event is in the queue.
+    /// Whether a timeout event is scheduled.
     pub armed: bool,
-    /// Segments sent last, with the window then.
+    /// The last segments sent, with the window at that time.
     sent: VecDeque<(u64, u32)>,
 }
 
-/// All flows, what the kernels tell of them, and the truth about the queue.
+/// All flows, the kernels' samples, and the truth about the queue.
 pub(crate) struct Traffic {
     flows: Vec<Flow>,
-    /// The access link is free again then.
+    /// Time at which the access link is free again.
     pub access_free_ns: u64,
     pub access_ns: u64,
     pub ack_ns: u64,
     pub events: Vec<ProbeEvent>,
     pub out: Vec<Segment>,
-    /// Most bytes waiting since the last look.
+    /// Largest queue in bytes since the last look.
     pub queue_peak_bytes: u64,
 }
 
@@ -52,14 +52,14 @@ impl Traffic {
         }
     }
 
-    /// A kernel tells something.
+    /// Stores a kernel's sample.
     pub(crate) fn told(&mut self, event: ProbeEvent) {
         if self.events.len() < MAX_EVENTS {
             self.events.push(event);
         }
     }
 
-    /// A segment leaves its sender.
+    /// Records a segment that leaves its sender.
     pub(crate) fn sent(&mut self, flow: usize, number: u64) {
         let f = self.flow(flow);
         f.sent.push_back((number, f.sender.cwnd as u32));
@@ -68,14 +68,14 @@ impl Traffic {
         }
     }
 
-    /// The window of a segment's sender when it was sent last, segments.
+    /// Returns the sender's window when a segment was last sent, in segments.
     pub(crate) fn window(&mut self, flow: usize, number: u64) -> u32 {
         let sent = &self.flow(flow).sent;
         let found = sent.iter().rev().find(|(n, _)| *n == number);
         found.map_or(0, |(_, cwnd)| *cwnd)
     }
 
-    /// The flow of a number, made if need be.
+    /// Returns the flow with this number, created if needed.
     pub(crate) fn flow(&mut self, flow: usize) -> &mut Flow {
         if self.flows.len() <= flow {
             self.flows.resize_with(flow + 1, Flow::default);

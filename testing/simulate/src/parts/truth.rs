@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A packet that came to the bottleneck.
+/// A packet that arrived at the bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packet {
     pub flow: usize,
     pub tcp_seq: u32,
-    /// Bytes that waited when it came.
+    /// Queue occupancy at its arrival, bytes.
     pub occupancy_bytes: u64,
-    /// Limit in force then, bytes; 0 without one.
+    /// Limit in force at its arrival, bytes; 0 without one.
     pub limit_bytes: u64,
-    /// Its sender's window when it was sent, segments.
+    /// Its sender's window when it was sent, in segments.
     pub cwnd: u32,
     pub fate: Fate,
 }
@@ -20,9 +20,9 @@ pub(crate) struct Packet {
 /// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It waits.
+    /// Waiting in the queue.
     Waits,
-    /// It had left by then, ns of the switch's clock.
+    /// Departed at this time, ns of the switch's clock.
     Left(u64),
     Dropped,
 }
@@ -31,7 +31,7 @@ pub(crate) enum Fate {
 #[derive(Default)]
 pub(crate) struct Truth {
     packets: BTreeMap<u64, Packet>,
-    /// Arrivals of those whose fate is not known.
+    /// Arrival times of packets whose fate is unknown.
     waiting: VecDeque<u64>,
 }
 
@@ -41,9 +41,9 @@ impl Truth {
         self.packets.insert(at_ns, packet);
     }
 
-    /// The queue is in order: those that came before one that left are dropped. Which
-    /// one it is its arrival says: a segment that was dropped comes again with the
-    /// same number, perhaps next to itself.
+    /// The queue is FIFO: packets that arrived before a departed one were dropped. The arrival time
+    /// identifies the packet: a retransmission has its first copy's number, and may follow right
+    /// behind it.
     pub(crate) fn left(&mut self, at_ns: u64, came_ns: u64) {
         while let Some(arrived_ns) = self.waiting.pop_front() {
             let found = arrived_ns == came_ns;
@@ -64,7 +64,7 @@ impl Truth {
         self.packets.get(&arrived_ns)
     }
 
-    /// Packets that came in a span of time, and those of them that were dropped.
+    /// Returns the packets that arrived in a time span, and how many were dropped.
     pub(crate) fn count(&self, from_ns: u64, to_ns: u64) -> (u64, u64) {
         let all = self.packets.range(from_ns..to_ns);
         all.fold((0, 0), |(n, dropped), (_, p)| {
@@ -77,8 +77,8 @@ impl Truth {
 mod tests {
     use super::*;
 
-    /// The first copy was dropped, the second left, and nothing came between them:
-    /// the first was taken for the one that left.
+    /// The first copy was dropped and the second departed, with nothing in between: the first copy
+    /// was mistaken for the departed one.
     #[test]
     fn a_segment_that_comes_again_is_another_packet() {
         let packet = Packet {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The checks that are made several times a second, and those of the time after
-//! the faults: telemetry is live again, and the bounds hold again.
+//! Checks made several times a second, and those after the faults: telemetry is live again, and the
+//! bounds hold again.
 
 use super::state::{CHECK_NS, Event, MS, START_UNIX_MS, World};
 use crate::controller::LINK;
@@ -8,26 +8,25 @@ use crate::plan::Bound;
 use crate::tcp::MSS;
 use tidemark_control::Settings;
 
-/// Telemetry is live within so long after the faults, ms: the longest silence of
-/// a connection, and what the collector holds back.
+/// Time after the faults until telemetry is live, ms: the longest silence of a connection, plus the
+/// collector's hold-back.
 const LIVE_MS: u64 = 6_000;
-/// A switch whose reports come without a break has its own clock again, ns.
+/// After this long without a break in its reports, a switch's own clock is followed again, ns.
 const FOLLOWED_NS: u64 = 2_000 * MS;
-/// Then it is never older than this, ms.
+/// Largest age of its telemetry then, ms.
 const MAX_AGE_MS: u64 = 2_000;
-/// Bounds are kept within the noise that a trial allows.
+/// Bounds may be exceeded by the noise that a trial allows.
 const SLACK: f64 = 1.1;
-/// A limit may stay that is smaller than what is asked for by the dead band, and loss goes
-/// with up to the square of the limit: 1.3. It comes in bursts besides: of 12 s, one in
-/// some hundreds has half as much again.
+/// A limit may stay smaller than required by the dead band, and loss grows with up to the square of
+/// that: 1.3. Loss also comes in bursts: in 12 s, one run in some hundreds has half as much again.
 const LOSS_SLACK: f64 = 2.0;
-/// The slow subscriber reads so often: more waits for it then than may.
+/// Interval between the slow subscriber's reads: more updates than allowed are waiting by then.
 const SLOW_NS: u64 = 30_000 * MS;
-/// So many of the last records are shown with a finding.
+/// Number of the last records shown with a finding.
 const RECORDS: usize = 8;
 
 impl World {
-    /// The checks that are made several times a second.
+    /// Runs the checks made several times a second.
     pub(super) fn check(&mut self) {
         self.schedule(CHECK_NS, Event::Check);
         self.checks.now_ns = self.now_ns;
@@ -45,7 +44,7 @@ impl World {
         self.check_recovery();
     }
 
-    /// The checks at the end of a run.
+    /// Runs the checks at the end of a run.
     pub(super) fn finish(&mut self) {
         self.checks.now_ns = self.now_ns;
         self.check_loss();
@@ -74,8 +73,8 @@ impl World {
         self.checks.peak_bytes = peak;
         let peak = peak.saturating_sub(u64::from(MSS) + 54);
         let delay_ms = peak as f64 * 8e3 / self.plan.rate_bps as f64;
-        // No limit below the range is written. A bound that asks for a little less is
-        // kept at its lowest limit; one that is far below cannot be kept.
+        // Limits below the range are not written. A bound that requires slightly less is relaxed to
+        // the lowest limit; one far below cannot be met.
         let least_ms = self.plan.min_limit_bytes as f64 * 8e3 / self.plan.rate_bps as f64;
         let bound_ms = match bound_ms {
             bound if least_ms <= bound * SLACK => bound.max(least_ms),
@@ -99,7 +98,7 @@ impl World {
         );
     }
 
-    /// Loss is within its bound since it has to be, or more buffer may not be given.
+    /// Checks that loss meets its bound from when it must, unless the limit is the largest.
     fn check_loss(&mut self) {
         let Bound::LossRate(bound) = self.plan.bound else {
             return;
@@ -112,11 +111,11 @@ impl World {
         let limit_bytes = limit.and_then(|l| l.bytes());
         let most = self.plan.max_limit_bytes as f64 * (1.0 - Settings::default().deadband);
         let largest = limit_bytes.is_none_or(|b| b as f64 >= most);
-        // The limit that failed then is remembered for longer than a run.
+        // The limit that failed then is remembered for longer than the run.
         if self.checks.approaches {
             return;
         }
-        // A smaller limit was tried meanwhile, and taken back: that has its own check.
+        // A smaller limit was tried meanwhile and rolled back: another check covers that.
         let from_host_ns = from_ms * MS;
         if self.checks.worse_ns.is_some_and(|at| at >= from_host_ns) {
             return;
@@ -135,7 +134,7 @@ impl World {
             });
     }
 
-    /// The controller's state in words, for a violation.
+    /// Describes the controller's state, for a violation.
     fn last_words(&self) -> String {
         let Some(c) = &self.controller else {
             return "no controller".into();
@@ -174,7 +173,7 @@ impl World {
         )
     }
 
-    /// The estimate of a time without faults.
+    /// Checks the estimate of a time without faults.
     pub(super) fn check_estimate(&mut self) {
         let Some(c) = &self.controller else { return };
         let live_ns = (self.plan.quiet_ms() + LIVE_MS) * MS;
@@ -218,8 +217,8 @@ impl World {
             "telemetry live again",
             || format!("at {now_ms} ms the controller holds what comes for {age_s:?} s old"),
         );
-        // While nothing comes the collector's clock tells the time, also that of a
-        // switch that restarted unheard.
+        // Without reports the collector's clock determines the time, also for a switch whose
+        // restart was missed.
         if self.reports.heard.for_ns(self.switch.epoch) < FOLLOWED_NS {
             return;
         }

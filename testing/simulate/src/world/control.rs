@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Controller and switch, and the messages between them.
+//! Controller, switch, and the messages between them.
 
 use super::state::{Event, MS, World};
 use crate::control_link::{Answer, Request};
@@ -14,7 +14,7 @@ use tidemark_controller::core::Event as CoreEvent;
 const DELAY_NS: u64 = MS;
 const TICK_NS: u64 = 1_000 * MS;
 const POLL_NS: u64 = 2_000 * MS;
-/// A request without an answer fails after so long.
+/// A request without an answer fails after this time.
 const PATIENCE_NS: u64 = 1_500 * MS;
 
 impl World {
@@ -34,7 +34,7 @@ impl World {
         if let Some(c) = self.controller.take() {
             self.checks.audited(&c);
             self.storage.log.end(&c);
-            // Its files are worth nothing any more, before they are dropped.
+            // Killed first: files must not be written while it is dropped.
             self.storage.controller_disk.killed();
         }
         self.disconnect("the controller is gone");
@@ -65,7 +65,7 @@ impl World {
         self.after_work();
     }
 
-    /// Requests that the controller has made go on their way.
+    /// Sends the requests that the controller has made.
     fn after_work(&mut self) {
         self.drain_records();
         let Some(c) = &mut self.controller else {
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// How long a message takes; `None` when it is lost.
+    /// Draws the delay of a message; `None` if it is lost.
     fn control_delay(&mut self) -> Option<u64> {
         let mut delay = DELAY_NS;
         for i in 0..self.active.len() {
@@ -103,7 +103,7 @@ impl World {
         Some(delay)
     }
 
-    /// An operator asks for a limit, as a part of our largest one.
+    /// Lets an operator request a limit, as a fraction of our largest one.
     pub(super) fn operator_asks(&mut self, part: f64) {
         let limit_bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
         self.set_clock();
@@ -113,7 +113,7 @@ impl World {
         self.after_work();
     }
 
-    /// A request has reached the switch.
+    /// Handles a request that reached the switch.
     pub(super) fn request(&mut self, start: u64, id: u64, request: Request) {
         self.switch.run(self.now_ns);
         self.take_left();
@@ -147,7 +147,7 @@ impl World {
         }
     }
 
-    /// The switch is asked to write a limit; no answer where it gives none.
+    /// Writes a limit at the switch; returns `None` if the switch gives no answer.
     fn write(&mut self, limit: Limit) -> Option<Answer> {
         let failing = self.failing();
         match failing {
@@ -166,7 +166,7 @@ impl World {
         }
     }
 
-    /// A limit reaches the switch: the controller's log has its intent.
+    /// Checks, when a limit reaches the switch, that the controller's log has its intent.
     fn intended(&mut self, limit: Limit) {
         let path = Path::new(DIR).join(AUDIT_LOG);
         let log = self.storage.controller_disk.read(&path);
@@ -205,7 +205,7 @@ impl World {
         if start != self.controller_starts {
             return;
         }
-        // One that is not waited for any more stays unread: it is dropped here.
+        // An answer that nobody waits for stays unread and is dropped here.
         c.channel.lock().answers.insert(id, answer);
         c.work();
         c.channel.lock().answers.clear();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Disks and database: how they fail, and what the programs make of it.
+//! Disks and database: how they fail, and how the programs react.
 
 use super::state::World;
 use crate::collector::Collector;
@@ -10,11 +10,11 @@ use test_support::disk::{Errors, Survival};
 use tidemark_clickhouse::ClickHouseSink;
 use tidemark_pipeline::Config;
 
-/// The last start inserts what is left for so long, s.
+/// How long the last start may insert remaining batches, s.
 const DRAIN_S: u64 = 600;
 
 impl World {
-    /// The stores of a start; none where the disk does not let them.
+    /// Starts the collector's stores; `None` if the disk prevents it.
     pub(super) fn start_stores(&mut self, instance: u64, config: &Config) -> Option<Stores> {
         let database = self.storage.database.shared();
         let disk = &self.storage.collector_disk;
@@ -28,7 +28,7 @@ impl World {
         }
     }
 
-    /// The stores end with their collector.
+    /// Ends the stores with their collector.
     pub(super) fn end_stores(&mut self, collector: &mut Collector, properly: bool) {
         let (now_ns, unix_ns) = (self.now_ns, self.unix_ns());
         let Some(stores) = collector.pipeline.sink_mut().stores.take() else {
@@ -41,7 +41,7 @@ impl World {
             books
         } else {
             if disk.is_on() {
-                // Nothing of what it has in memory gets there any more.
+                // Killed first: nothing in its memory may be written any more.
                 disk.killed();
             }
             stores.kill()
@@ -49,7 +49,7 @@ impl World {
         self.storage.books.push(books);
     }
 
-    /// The machine of collector and controller loses its power.
+    /// Cuts the power of the collector's and controller's machine.
     pub(super) fn power_cut(&mut self, i: usize) {
         let r = &mut self.fault_rngs[i];
         let mut how = || Survival::ALL[r.index(Survival::ALL.len())];
@@ -60,12 +60,12 @@ impl World {
         for b in &mut self.storage.books {
             b.maybe_taken = b.unsynced;
         }
-        // Its log is asked for what it said while it still could.
+        // Reads the controller's log before the machine is gone.
         self.end_controller();
         self.storage.controller_disk.restart(second);
     }
 
-    /// The disk has little room left, or fails now and then, or is slow.
+    /// Makes the disk nearly full, fail now and then, or slow.
     pub(super) fn disk_fails(&mut self, i: usize) {
         self.storage.sound = false;
         let r = &mut self.fault_rngs[i];
@@ -107,8 +107,8 @@ impl World {
         }
     }
 
-    /// A disk and a database that work again are used again, so long after the faults.
-    /// Operations begun on a slow disk end as slowly: they are waited for.
+    /// Checks that a repaired disk and database are used again this long after the faults.
+    /// Operations begun on a slow disk are waited for, as they end slowly.
     pub(super) fn check_stores_live(&mut self, live_ns: u64) {
         let Some(c) = &self.collector else { return };
         let Some(stores) = &c.pipeline.sink().stores else {
@@ -124,8 +124,8 @@ impl World {
             });
     }
 
-    /// The rest of the spool reaches the database; then the books are compared with
-    /// what is stored.
+    /// Inserts the rest of the spool into the database, then compares the counters with the stored
+    /// rows.
     pub(super) fn finish_storage(&mut self) {
         let server = self.storage.database.shared();
         let disk = self.storage.collector_disk.shared();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults begin and end.
+//! Begins and ends faults.
 
 use super::state::{Event, MS, World};
 use crate::fault::{Failing, Kind};
@@ -7,15 +7,15 @@ use crate::parts::truth::Truth;
 use anyhow::Result;
 use tidemark_control::Limit;
 
-/// The collector is busy for so long after a step of the Unix time: what came
-/// shortly after it was stamped before.
+/// How long the collector stays busy after a step of the Unix time: datagrams that arrive shortly
+/// after it were stamped before.
 const BUSY_NS: u64 = 20 * MS;
 
-/// So often a write fails at a switch that fails.
+/// Probability that a write fails at a failing switch.
 const FAILS: f64 = 0.8;
 
 impl World {
-    /// Whether a fault of a kind is in force.
+    /// Returns whether a fault of a kind is active.
     pub(crate) fn any_active(&self, is: impl Fn(&Kind) -> bool) -> bool {
         let pairs = self.active.iter().zip(&self.plan.faults);
         pairs.into_iter().any(|(on, f)| *on && is(&f.kind))
@@ -37,13 +37,13 @@ impl World {
             Kind::ControllerKill => self.end_controller(),
             Kind::SwitchRestart => {
                 self.switch.restart(self.now_ns);
-                // Its clock starts, too.
+                // Its clock restarts also.
                 self.truth = Truth::default();
                 self.reports.kept.clear();
                 self.checks.switch_restarted();
             }
             Kind::UnixStep(ms) => {
-                // Waiting datagrams have their stamps, and more will wait.
+                // Waiting datagrams have their stamps, and more will arrive.
                 self.unix_offset_ms += ms;
                 let until = self.now_ns + BUSY_NS;
                 self.reports.stalled_until_ns = self.reports.stalled_until_ns.max(until);
@@ -71,13 +71,13 @@ impl World {
         Ok(())
     }
 
-    /// Somebody else writes a limit.
+    /// Writes a limit as somebody else.
     pub(super) fn others_write(&mut self, part: f64) {
         let bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
         self.switch.run(self.now_ns);
         self.take_left();
         let limit = Limit::DropTail { limit_bytes: bytes };
-        // A switch without a program refuses.
+        // A switch without a program refuses it.
         let before = self.switch.limit();
         if self.switch.write_limit(limit).is_ok() {
             let news = before != Some(limit);
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// A trial has begun: somebody may be about to write another limit.
+    /// Called when a trial begins: somebody may be about to write another limit.
     pub(super) fn trial_begins(&mut self) {
         let now_ms = self.now_ns / MS;
         for i in 0..self.active.len() {
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// How the switch fails at a write now, if it does.
+    /// Draws how a write fails at the switch, if it does.
     pub(super) fn failing(&mut self) -> Option<Failing> {
         let mut fails = None;
         for (i, r) in self.fault_rngs.iter_mut().enumerate() {
@@ -113,7 +113,7 @@ impl World {
         fails
     }
 
-    /// Numbers of flows that come with a fault: each has its own.
+    /// Returns the numbers of a fault's additional flows, unique to each fault.
     fn extra_flow(&self, i: usize, n: usize) -> usize {
         let earlier: usize = self.plan.faults[..i]
             .iter()
@@ -125,7 +125,7 @@ impl World {
         self.plan.flows + earlier + n
     }
 
-    /// Starts the programs that are down and that nothing holds down.
+    /// Starts the programs that are down, unless a fault keeps them down.
     fn start_what_is_down(&mut self) -> Result<()> {
         let no_collector = |k: &Kind| {
             matches!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Datagrams that nobody honest sends.
+//! Datagrams that no honest sender sends.
 
 use super::state::{Event, World};
 use crate::fault::{Hostile, Kind};
@@ -58,7 +58,7 @@ impl World {
         self.at_collector(Datagram {
             exporter,
             payload,
-            // A repeated datagram is one that the switch sent, lost or not.
+            // A repeated datagram is one that the switch sent, whether or not it was lost.
             honest: (how == Hostile::Replay).then_some(self.switch.epoch),
         });
     }

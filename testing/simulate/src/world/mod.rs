@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The simulation. [`state`] holds all parts and the events; each other module
-//! is what one of them does.
+//! The simulation. [`state`] holds all parts and the events; each other module implements one of
+//! them.
 
 mod checking;
 mod control;

@@ -12,9 +12,9 @@ use tidemark_collector::source::Batch;
 
 /// Delay of the path, ns.
 const DELAY_NS: u64 = 200_000;
-/// Honest datagrams kept for repetition by others.
+/// Number of honest datagrams kept for replay by others.
 const KEPT: usize = 256;
-/// The collector looks into its socket so long after the first datagram.
+/// Delay from the first datagram until the collector reads its socket.
 const BATCH_NS: u64 = MS;
 
 impl World {
@@ -23,7 +23,7 @@ impl World {
         let instance = self.collector_starts;
         let config = collector::config(self.plan.rate_bps)?;
         let Some(stores) = self.start_stores(instance, &config) else {
-            // Its supervisor starts it again when the disk is sound.
+            // Its supervisor restarts it when the disk works.
             return Ok(());
         };
         let mut collector = Collector::start(instance, config, stores)?;
@@ -34,7 +34,7 @@ impl World {
         self.reports.forged = 0;
         self.reports.waiting.clear();
         self.reports.woken = false;
-        // Events that the kernels reported meanwhile are lost.
+        // Events that the kernels report meanwhile are lost.
         self.traffic.events.clear();
         if instance > 1 {
             self.schedule(COLLECTOR_TICK_NS, Event::CollectorTick(instance));
@@ -42,7 +42,7 @@ impl World {
         Ok(())
     }
 
-    /// A report has left the switch.
+    /// Sends a report that left the switch.
     pub(super) fn report_left(&mut self, bytes: &[u8]) {
         let Some(mut payload) = frame::report(bytes).map(<[u8]>::to_vec) else {
             return;
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// A datagram has reached the collector's socket.
+    /// Puts a datagram into the collector's socket.
     pub(super) fn at_collector(&mut self, datagram: Datagram) {
         let Some(collector) = &self.collector else {
             return;
@@ -103,7 +103,7 @@ impl World {
         }
     }
 
-    /// The collector takes what waits in its socket, as one batch.
+    /// Lets the collector read its socket, as one batch.
     pub(super) fn receive(&mut self, start: u64) {
         let stalled = self.reports.stalled_until_ns.saturating_sub(self.now_ns);
         let offset = self.unix_minus_rx_ns().wrapping_neg();
@@ -136,7 +136,7 @@ impl World {
         collector.receive(&batch, offset, now_ns);
     }
 
-    /// The collector is told the time, and what the kernels say.
+    /// Gives the collector the time, and the kernels' events.
     pub(super) fn collector_tick(&mut self, start: u64) {
         let Some(collector) = &mut self.collector else {
             return;
@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    /// The collector is gone; `properly` when it could finish.
+    /// Ends the collector; `properly` if it could finish.
     pub(crate) fn end_collector(&mut self, properly: bool) {
         if properly && let Some(start) = self.collector.as_ref().map(|c| c.instance) {
             self.reports.stalled_until_ns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! All parts, the events between them, and the time.
+//! All parts, their events, and the time.
 
 use crate::checks::Checks;
 use crate::collector::Collector;
@@ -45,7 +45,7 @@ pub(crate) enum Event {
     FaultBegins(usize),
     FaultEnds(usize),
     Hostile(usize),
-    /// Somebody else writes a limit, as a part of our largest one.
+    /// Somebody else writes a limit, as a fraction of our largest one.
     OthersWrite(f64),
     Check,
 }
@@ -54,7 +54,7 @@ pub(crate) enum Event {
 pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) now_ns: u64,
-    /// By time; the first scheduled comes first among equal times.
+    /// Ordered by time, then by scheduling order.
     queue: BTreeMap<(u64, u64), Event>,
     scheduled: u64,
     pub(crate) active: Vec<bool>,
@@ -69,7 +69,7 @@ pub(crate) struct World {
     pub(crate) controller: Option<Controller>,
     pub(crate) controller_starts: u64,
     pub(super) clock: HostClock,
-    /// Of the hosts of collector and controller.
+    /// Offset of the collector's and controller's hosts.
     pub(super) unix_offset_ms: i64,
     pub(crate) digest: Digest,
     pub(crate) checks: Checks,
@@ -78,10 +78,10 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A run that has not begun. `dir` is empty and of nobody else.
+    /// Makes a run that has not begun. `dir` must be empty and exclusive.
     ///
     /// # Errors
-    /// Parts that cannot start.
+    /// Parts cannot start.
     pub(crate) fn new(plan: Plan, dir: PathBuf) -> Result<Self> {
         let fault_rngs = (0..plan.faults.len())
             .map(|i| Rng::of_part(plan.seed, 1_000 + i as u64))
@@ -142,12 +142,12 @@ impl World {
         self.clock.set(START_NS + self.now_ns, unix_ms);
     }
 
-    /// The time of day of the hosts.
+    /// Returns the time of day of the hosts.
     pub(super) fn unix_ns(&self) -> u64 {
         (START_UNIX_MS * MS + self.now_ns).saturating_add_signed(self.unix_offset_ms * MS as i64)
     }
 
-    /// Unix time less the monotonic clock, ns.
+    /// Returns the Unix time minus the monotonic clock, ns.
     pub(super) fn unix_minus_rx_ns(&self) -> i64 {
         (START_UNIX_MS as i64 + self.unix_offset_ms) * MS as i64 - START_NS as i64
     }
@@ -155,7 +155,7 @@ impl World {
     /// Runs to the end, or to the first violation.
     ///
     /// # Errors
-    /// Parts that cannot start again.
+    /// Parts cannot restart.
     pub(crate) fn run(&mut self) -> Result<()> {
         let end_ns = self.plan.end_ms * MS;
         while self.checks.violation.is_none() {
@@ -206,7 +206,7 @@ impl World {
         Ok(())
     }
 
-    /// Frames that left the switch.
+    /// Handles frames that left the switch.
     pub(super) fn take_left(&mut self) {
         let mut left = std::mem::take(&mut self.switch.left.0);
         for (port, at_ns, frame) in left.drain(..) {

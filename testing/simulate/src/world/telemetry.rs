@@ -11,7 +11,7 @@ use tidemark_proto::telemetry::{LinkInterval, Update};
 
 const DELAY_NS: u64 = MS;
 const RETRY_NS: u64 = 250 * MS;
-/// A connection on which nothing passes for so long is given up (keep-alive).
+/// A connection without messages for this long is given up (keep-alive).
 const SILENCE_NS: u64 = 3_000 * MS;
 
 impl World {
@@ -19,7 +19,7 @@ impl World {
         self.any_active(|k| matches!(k, Kind::TelemetryPartition))
     }
 
-    /// The controller looks for its collector.
+    /// Lets the controller connect to its collector.
     pub(super) fn connect(&mut self) {
         self.schedule(RETRY_NS, Event::Connect);
         let now = self.now_ns;
@@ -46,14 +46,14 @@ impl World {
 
     pub(super) fn disconnect(&mut self, why: &str) {
         self.telemetry.receiver = None;
-        // Updates under way belong to the connection before.
+        // Updates in flight belong to the previous connection.
         self.telemetry.session += 1;
         if let Some(c) = &mut self.controller {
             c.core.disconnected(0, why.into());
         }
     }
 
-    /// Puts what waits at the collector onto the way.
+    /// Sends the updates that wait at the collector.
     pub(super) fn send_updates(&mut self) {
         if self.telemetry_cut() {
             return;

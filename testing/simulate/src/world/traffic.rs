@@ -115,7 +115,7 @@ impl World {
             self.traffic.out = out;
             return;
         }
-        // As the kernel does, the sample is taken before the segment counts.
+        // Like in the kernel, the sample is taken before the segment counts.
         let before = sample(flow, &f.sender, START_NS + now);
         let state = f.sender.acknowledged(ack, now, &mut out);
         self.traffic.told(before);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The sink on a disk that loses power in every way, before a server that fails
-//! in every way: rows in the spool reach the server, once, and the same
-//! configuration starts again.
+//! The sink on a disk that loses power in every way, with a server that fails in every way: spooled
+//! rows reach the server, exactly once, and the same configuration starts again.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -47,18 +46,18 @@ fn postcard(order: u64) -> PostcardRow {
 struct Spool {
     running: Option<(ClickHouseSink, SinkSteps)>,
     database: ModelDatabase,
-    /// The server is sound from now on.
+    /// Whether the server works from now on.
     sound: Arc<AtomicBool>,
     now: Duration,
     starts: u64,
     order: u64,
-    /// Batches in the spool, as the counters say.
+    /// Batches in the spool, by the counters.
     spooled: BTreeMap<Batch, u64>,
-    /// Rows that this start has lost before they were in the spool.
+    /// Rows that this start lost before they were spooled.
     lost_before: u64,
-    /// Batches of which the sink said that they are lost.
+    /// Batches that the sink reported as lost.
     lost: BTreeMap<Batch, u64>,
-    /// Batches that a power cut may take, or took while they were written.
+    /// Batches that a power cut may lose, or lost while they were written.
     unsure: BTreeMap<Batch, u64>,
     disk: Option<SimDisk>,
 }
@@ -96,7 +95,7 @@ impl Spool {
         }
     }
 
-    /// With a sound server and disk, everything in the spool arrives.
+    /// With a working server and disk, everything in the spool arrives.
     fn drain(&mut self) {
         self.sound.store(true, Ordering::Relaxed);
         let (sink, steps) = self.running.as_mut().unwrap();
@@ -118,7 +117,7 @@ impl Spool {
         }
         for (batch, rows) in &stored {
             let sent = self.spooled.get(batch).or_else(|| self.unsure.get(batch));
-            // Or one whose end was not seen: the power went in the middle of it.
+            // Or a batch whose end was not seen, because the power was cut in its middle.
             assert!(
                 sent.is_none_or(|sent| sent == rows),
                 "{batch:?}: {rows} rows"
@@ -193,7 +192,7 @@ impl Store for Spool {
     }
 
     fn kill(&mut self) {
-        // A killed process does not get to its end.
+        // A killed process runs no cleanup.
         if let Some((sink, steps)) = self.running.take() {
             std::mem::forget(sink);
             std::mem::forget(steps);
@@ -233,8 +232,7 @@ fn spool_one(disk: &SimDisk, server: &ModelDatabase) -> (ClickHouseSink, SinkSte
     (sink, steps)
 }
 
-/// Neither the bytes of a batch, nor its name, nor that of the directory were on
-/// the disk.
+/// Neither the batch's bytes, nor its name, nor the directory's name were on disk.
 #[test]
 fn a_spooled_batch_survives_a_power_cut_at_once() {
     for how in Survival::ALL {
@@ -250,7 +248,7 @@ fn a_spooled_batch_survives_a_power_cut_at_once() {
     }
 }
 
-/// The removal of a batch that the server had was lost, and it came back.
+/// The removal of a batch that the server had was lost, so the batch came back.
 #[test]
 fn a_batch_that_comes_back_is_not_inserted_again() {
     let disk = SimDisk::new(1);
@@ -265,7 +263,7 @@ fn a_batch_that_comes_back_is_not_inserted_again() {
     assert_eq!((stats.found(), stats.doubled(), server.rows()), (1, 0, 10));
 }
 
-/// A full disk loses new rows, says so, and takes rows again when there is room.
+/// A full disk loses new rows, reports it, and accepts rows again once there is room.
 #[test]
 fn a_disk_that_was_full_goes_on() {
     let disk = SimDisk::new(1);
@@ -290,8 +288,8 @@ fn a_disk_that_was_full_goes_on() {
     assert_eq!((stats.spool_failure(), stats.spool_batches()), (None, 2));
 }
 
-/// A name that may not last was handed on as if it did; then its batch counted as lost,
-/// and was stored all the same where the file could not be taken back.
+/// A name that may not last was passed on as if it did; then its batch counted as lost, but was
+/// stored if the file could not be removed.
 #[test]
 fn a_batch_whose_name_cannot_be_synced_is_inserted_and_not_lost() {
     let disk = SimDisk::new(1);
@@ -306,7 +304,7 @@ fn a_batch_whose_name_cannot_be_synced_is_inserted_and_not_lost() {
     let told = || (stats.lost_total(), stats.unsynced_rows(), server.rows());
     assert!(stats.spool_failure().unwrap().contains(SPOOL));
     assert_eq!(told(), (0, 1, 0));
-    // Its file cannot be removed: the next start finds it, and its rows stored.
+    // Its file cannot be removed: the next start finds it, and its rows are stored.
     steps.insert(Duration::from_secs(1));
     assert_eq!(told(), (0, 0, 1));
     drop((sink, steps));
@@ -316,7 +314,7 @@ fn a_batch_whose_name_cannot_be_synced_is_inserted_and_not_lost() {
     assert_eq!((sink.stats().found(), server.rows()), (1, 1));
 }
 
-/// A batch that could not be read counted as lost, and the next start inserted it.
+/// A batch that could not be read counted as lost, but the next start inserted it.
 #[test]
 fn a_batch_that_cannot_be_read_is_put_aside_or_left_for_the_next_start() {
     for stuck in [false, true] {
@@ -345,8 +343,8 @@ fn a_batch_that_cannot_be_read_is_put_aside_or_left_for_the_next_start() {
     }
 }
 
-/// Killed between token and rows a second time, under the other token too, the
-/// server seemed to refuse the batch for good.
+/// If killed between token and rows a second time, also under the other token, the server seemed to
+/// refuse the batch permanently.
 #[test]
 fn a_server_killed_twice_at_the_same_point_gets_its_rows() {
     let disk = SimDisk::new(1);

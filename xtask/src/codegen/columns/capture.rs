@@ -9,7 +9,7 @@ use super::table::Table;
 use crate::codegen::capitalised;
 
 impl Table {
-    /// Column list of the Parquet store.
+    /// Returns the column list of the Parquet store.
     pub(super) fn capture(&self, name: &str) -> Result<String> {
         let order = self.place(&self.columns[0]);
         let mut s = format!(

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::table::{Column, Table};
 
 impl Table {
-    /// Column list of the ClickHouse store.
+    /// Returns the column list of the ClickHouse store.
     pub(super) fn clickhouse(&self, name: &str) -> Result<String> {
         let of = |column: &str| self.columns.iter().find(|c| c.name == column);
         let node = of("node_id").context("no column node_id")?;
@@ -52,7 +52,7 @@ impl Table {
         Ok(s)
     }
 
-    /// Column definitions of `CREATE TABLE`.
+    /// Returns the column definitions of `CREATE TABLE`.
     pub(super) fn sql(&self) -> Result<String> {
         let mut s = String::new();
         for c in &self.columns {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Tables of the documents.
+//! Tables of columns for the documents.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::table::Table;
 
 impl Table {
-    /// Table for the document about captures, or about ClickHouse.
+    /// Returns a table for the document about captures, or about ClickHouse.
     pub(super) fn document(&self) -> Result<String> {
         let kinds = self.columns.iter().any(|c| c.kinds.is_some());
         let mut s = match kinds {

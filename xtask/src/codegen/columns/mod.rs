@@ -21,7 +21,7 @@ const CLICKHOUSE: &str = "collector/clickhouse/src/generated/columns.rs";
 const SCHEMA: &str = "deploy/clickhouse/schema.sql";
 const CLUSTER: &str = "deploy/clickhouse/cluster.sql";
 const DOCUMENT: &str = "docs/reference/capture-format.md";
-/// Of tables that are in ClickHouse alone.
+/// Document for tables that are only in ClickHouse.
 const CLICKHOUSE_DOCUMENT: &str = "docs/how-to/clickhouse.md";
 
 pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {

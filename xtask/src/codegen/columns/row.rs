@@ -29,7 +29,7 @@ impl Table {
         })
     }
 
-    /// Struct of a line of JSON, for the module that includes the file.
+    /// Returns the struct of a line of JSON, for the module that includes the file.
     pub(super) fn json_row_struct(&self) -> Result<String> {
         let name = format!("struct {}<'a>", self.row);
         self.structure("Debug, serde::Serialize", &name, |c, number| {
@@ -42,8 +42,8 @@ impl Table {
         })
     }
 
-    /// A struct with a documented field for each column. `field` gives the name as it is
-    /// declared, and the type.
+    /// Returns a struct with a documented field per column. `field` returns the declared name and
+    /// the type.
     fn structure(
         &self,
         derives: &str,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `contract/columns.toml`: what it may say of a table and of a column.
+//! Model of `contract/columns.toml`: keys of a table and of a column.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,11 @@ pub(super) const SOURCE: &str = "contract/columns.toml";
 pub(super) struct Table {
     pub row: String,
     pub about: String,
-    /// Stored row that holds the row and the host's name.
+    /// Stored row that combines this row with the host's name.
     pub named: Option<String>,
-    /// File of the row struct of a table that is in ClickHouse alone, and is sent as
-    /// lines of JSON.
+    /// File of the row struct, for a table that is only in ClickHouse and is sent as JSON lines.
     pub json_row: Option<String>,
-    /// The row says itself which of its values are absent.
+    /// Whether the row itself says which of its values are absent.
     #[serde(default)]
     pub absent: bool,
     pub columns: Vec<Column>,
@@ -33,7 +32,7 @@ pub(super) struct Column {
     pub field: Option<String>,
     pub r#type: String,
     pub null: Option<String>,
-    /// Flag of an absent value.
+    /// Flag that marks an absent value.
     pub absent: Option<String>,
     pub kinds: Option<Vec<String>>,
     pub parquet: Option<String>,
@@ -74,12 +73,12 @@ impl Table {
         Ok(())
     }
 
-    /// Struct that the stores take.
+    /// Returns the struct that the stores take.
     pub(super) fn stored(&self) -> &str {
         self.named.as_ref().unwrap_or(&self.row)
     }
 
-    /// Expression for a column's value in the stored row.
+    /// Returns the expression for a column's value in the stored row.
     pub(super) fn place(&self, c: &Column) -> String {
         match (&self.named, c.is_text()) {
             (Some(_), false) => format!("row.{}", c.field()),
@@ -87,7 +86,7 @@ impl Table {
         }
     }
 
-    /// The value at a place of a row that knows which of its values are absent.
+    /// Returns the value at a place of a row that says which of its values are absent.
     pub(super) fn unless_absent(&self, c: &Column, place: &str) -> String {
         let flag = c.absent.as_deref().unwrap_or_default();
         let there = format!("r.absent.unless(Absent::{flag}, {})", c.value(place));
@@ -103,12 +102,12 @@ impl Column {
         self.field.as_ref().unwrap_or(&self.name)
     }
 
-    /// Whether rows may lack a value.
+    /// Returns whether rows may lack a value.
     pub(super) fn is_nullable(&self) -> bool {
         self.null.is_some() || self.kinds.is_some() || self.absent.is_some()
     }
 
-    /// In words, when a row has no value.
+    /// Returns, in words, when a row has no value.
     pub(super) fn null_when(&self) -> Option<String> {
         match (&self.null, &self.absent) {
             (Some(null), Some(_)) => Some(format!("{null} or not known")),
@@ -121,7 +120,7 @@ impl Column {
         matches!(self.r#type.as_str(), "text" | "string")
     }
 
-    /// Type of a field that is a number; of text there is none.
+    /// Returns the type of a numeric field; an error for text.
     pub(super) fn number(&self) -> Result<&'static str> {
         Ok(match self.r#type.as_str() {
             "u8" => "u8",
@@ -138,7 +137,7 @@ impl Column {
         })
     }
 
-    /// The number that is stored, of a row `r`.
+    /// Returns the number that is stored for a row `r`.
     pub(super) fn value(&self, place: &str) -> String {
         match self.r#type.as_str() {
             "join" => format!("r.{place}.code()"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The tables of metrics in `docs/reference/metrics.md`, from the structs that
-//! count.
+//! Generates the tables in `docs/reference/metrics.md` from the structs that count.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -25,7 +24,7 @@ pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     .collect()
 }
 
-/// A table of each kind that there is.
+/// Returns one table per kind of metric.
 fn tables(docs: &[MetricDoc]) -> Result<String> {
     let mut text = String::new();
     for (kind, verb) in [
@@ -45,7 +44,7 @@ fn tables(docs: &[MetricDoc]) -> Result<String> {
     Ok(text)
 }
 
-/// As a selector has them.
+/// Formats labels like a selector.
 fn labels(doc: &MetricDoc) -> String {
     match doc.labels {
         [] => String::new(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The OpenAPI document, and the tables of routes in the documentation, from the types of
-//! `tidemark-api`. The console's types come from the document: `npm run types`.
+//! Generates the OpenAPI document, and the documentation's tables of routes, from the types of
+//! `tidemark-api`. The console's types are made from the document: `npm run types`.
 
 use crate::codegen::Generated;
 use anyhow::{Context as _, Result};
@@ -10,10 +10,10 @@ use std::path::Path;
 
 const DOCUMENT: &str = "contract/openapi/tidemark-1.json";
 const REFERENCE: &str = "docs/reference/api.md";
-/// Of the routes of a queue.
+/// Suffix of the routes of a queue.
 const QUEUE: &str = "/{queue}";
 
-/// Makes the document and the tables.
+/// Generates the document and the tables.
 pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     let document = tidemark_api::openapi::document();
     let json = serde_json::to_string_pretty(&document)? + "\n";
@@ -24,8 +24,8 @@ pub(in crate::codegen) fn generate(_: &Path) -> Result<Vec<Generated>> {
     ])
 }
 
-/// Routes of a method: parameters or body, answer, what it does. A route of a port and that of its
-/// queue share a row.
+/// Returns a method's routes: parameters or body, answer, description. A port's route and its
+/// queue's share a row.
 fn table(document: &Value, method: &str) -> Result<String> {
     let takes = if method == "get" { "query" } else { "body" };
     let mut out = format!("| route | {takes} | answer | |\n|---|---|---|---|\n");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of sizing rules in the documentation, from the list of rules.
+//! Generates the documentation's table of sizing rules from the list of rules.
 
 use crate::codegen::Generated;
 use anyhow::Result;
@@ -8,7 +8,7 @@ use std::path::Path;
 use tidemark_advice::models::MODELS;
 use tidemark_rules::{RULES, Rule};
 
-/// The page with the table.
+/// Page that contains the table.
 const PAGE: &str = "docs/reference/rules.md";
 
 pub(in crate::codegen) fn generate(_root: &Path) -> Result<Vec<Generated>> {
@@ -37,7 +37,7 @@ fn table() -> String {
     text
 }
 
-/// The models of the outlook, the most trusted first.
+/// Lists the models of the outlook, the most trusted first.
 fn models() -> String {
     let mut text = String::from("| id | model | source | held against |\n|---|---|---|---|\n");
     for m in MODELS {
@@ -64,7 +64,7 @@ fn conditions(rule: &Rule) -> String {
     all.collect::<Vec<_>>().join("; ")
 }
 
-/// Each paper once, in the order of the rules.
+/// Lists each paper once, in the order of the rules.
 fn papers() -> String {
     let mut papers: Vec<(&str, &str)> = Vec::new();
     for rule in RULES.iter() {
@@ -79,7 +79,7 @@ fn papers() -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Text that Markdown takes for nothing else.
+/// Escapes characters that Markdown would interpret.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

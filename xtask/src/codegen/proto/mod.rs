@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rust for the `.proto` files of the contract: messages (prost) and services
-//! (tonic). Committed, so that a build needs neither `protoc` nor its
-//! replacements.
+//! Generates Rust for the contract's `.proto` files: messages (prost) and services (tonic).
+//! Committed, so that a build needs no `protoc` or replacement.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +11,7 @@ use prost_types::FileDescriptorSet;
 use super::{Generated, head, read};
 
 const PROTO: &str = "contract/proto";
-/// Files to compile; files they import come along.
+/// Files to compile, together with their imports.
 const FILES: [&str; 6] = [
     "bfrt/bfruntime.proto",
     "google/rpc/status.proto",
@@ -22,16 +21,16 @@ const FILES: [&str; 6] = [
     "tidemark/v1/telemetry.proto",
 ];
 
-/// Messages that are JSON as well: of `tidemark-switch port list`, of `capture.json`.
+/// Messages that also have a JSON form: for `tidemark-switch port list` and `capture.json`.
 const PORT_STATE: &str = ".tidemark.switch.v1.PortState";
 const CLOCK: &str = ".tidemark.v1.ClockMapping";
 
-/// Folder of the Rust generated from the contract's protobuf.
+/// Returns the folder of the Rust generated from the contract's protobuf.
 fn folder() -> PathBuf {
     Path::new(PROTO).join("src/generated")
 }
 
-/// Descriptors of all `.proto` files.
+/// Returns the descriptors of all `.proto` files.
 fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
     protox::compile(FILES, [root.join(PROTO)]).context("cannot compile the .proto files")
 }
@@ -61,7 +60,7 @@ pub(in crate::codegen) fn generate(root: &Path) -> Result<Vec<Generated>> {
     rust.chain([Ok(binary)]).collect()
 }
 
-/// Descriptors of P4Runtime's messages, for the reader of text format.
+/// Returns descriptors of P4Runtime's messages, for the text format reader.
 fn without_comments(set: &FileDescriptorSet) -> Vec<u8> {
     let mut set = set.clone();
     set.file.retain(|f| f.package().starts_with("p4."));
@@ -71,7 +70,7 @@ fn without_comments(set: &FileDescriptorSet) -> Vec<u8> {
     set.encode_to_vec()
 }
 
-/// Rust source laid out for reading, below a line that says where it comes from.
+/// Formats Rust source, below a line that says where it comes from.
 fn format(source: &str) -> Result<String> {
     let file = syn::parse_file(source).context("generated Rust does not parse")?;
     let text = prettyplease::unparse(&file);
@@ -87,7 +86,7 @@ mod tests {
     use tidemark_proto::p4::v1::WriteRequest;
     use tidemark_proto::text_format::{self, FromText};
 
-    /// The reader and prost-reflect's, on one text.
+    /// Compares the reader with prost-reflect's on one text.
     fn same<M: FromText + PartialEq + Debug>(pool: &DescriptorPool, name: &str, file: &str) {
         let text = crate::codegen::read(&crate::root().join(file)).unwrap();
         let descriptor = pool.get_message_by_name(name).unwrap();
@@ -98,8 +97,8 @@ mod tests {
         assert_eq!(text_format::parse::<M>(&text).unwrap(), expected, "{file}");
     }
 
-    /// Every text of the tree but the P4Info of Tofino's compiler: these have `Any`
-    /// in its expanded form, of messages whose definitions are not public.
+    /// All texts in the tree except the P4Info of Tofino's compiler: those have `Any` in its
+    /// expanded form, with messages whose definitions are not public.
     #[test]
     fn the_reader_agrees_with_reflection() {
         let set = descriptors(&crate::root()).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Masks and places of the codec, `collector/int-report/src/layout.rs`.
+//! Generates masks and offsets of the codec, `collector/int-report/src/layout.rs`.
 
 use super::{Report, SOURCE, placed, total_bits, upper};
 use crate::codegen::{capitalised, head};
@@ -84,7 +84,7 @@ impl Report {
         Ok(s)
     }
 
-    /// The report of a packet that left, a word a line.
+    /// Draws the report of a forwarded packet, one word per line.
     fn drawing(&self) -> Result<String> {
         let line = format!("//! +{}\n", "-+".repeat(32));
         let mut s = String::from(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Wireshark dissector, `tools/wireshark/tidemark_report.lua`.
+//! Generates the Wireshark dissector, `tools/wireshark/tidemark_report.lua`.
 
 use super::{Field, Report, placed, total_bits};
 use anyhow::Result;
@@ -54,8 +54,8 @@ impl Report {
 }
 
 impl Field {
-    /// Bytes of its header that Wireshark shows for it, and the mask in them when
-    /// it does not fill them.
+    /// Returns the bytes of the header that Wireshark shows for the field, and the mask if the
+    /// field does not fill them.
     fn span(&self, at: u32) -> (u32, u32, Option<u64>) {
         let ones = (1u64 << (self.bits % 64)).wrapping_sub(1);
         if at.is_multiple_of(8) && self.bits.is_multiple_of(8) {
@@ -92,7 +92,7 @@ impl Field {
     }
 }
 
-/// Fields with first byte and number of bytes.
+/// Lists fields with first byte and number of bytes.
 fn lua_list(fields: &[Field]) -> Result<String> {
     let mut parts = Vec::new();
     for (f, at) in placed(fields) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of `docs/reference/reports.md`.
+//! Generates the table of `docs/reference/reports.md`.
 
 use super::Report;
 use anyhow::Result;

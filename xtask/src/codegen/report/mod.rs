@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields of a report, from `contract/report.toml`: the codec's masks and places,
-//! the Scapy layer, the Wireshark dissector and the table of the documents.
+//! Fields of a report, from `contract/report.toml`: the codec's masks and offsets, the Scapy layer,
+//! the Wireshark dissector and the documents' table.
 
 mod codec;
 mod dissector;
@@ -31,7 +31,7 @@ struct Report {
     domain: Vec<Item>,
 }
 
-/// Fields that are always there.
+/// Fields that are always present.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -39,7 +39,7 @@ struct Header {
     fields: Vec<Field>,
 }
 
-/// Fields that are there when a bit is set.
+/// Fields that are present if a bit is set.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Item {
@@ -67,7 +67,7 @@ struct Field {
     meaning: String,
 }
 
-/// One bit of a field.
+/// A single-bit flag of a field.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Flag {
@@ -76,7 +76,7 @@ struct Flag {
     label: String,
 }
 
-/// A field and where it begins within its header or item.
+/// A field and its offset within its header or item.
 type Placed<'a> = (&'a Field, u32);
 
 pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
@@ -107,7 +107,7 @@ fn total_bits(fields: &[Field]) -> u32 {
 }
 
 impl Item {
-    /// Tidemark's reports of this kind, `forwarded` or `dropped`, have it.
+    /// Returns whether Tidemark's reports of this kind, `forwarded` or `dropped`, have it.
     fn is_sent(&self, kind: &str) -> bool {
         self.sent.iter().any(|s| s == kind)
     }
@@ -142,8 +142,8 @@ impl Report {
         Ok(report)
     }
 
-    /// Headers and fields that a Tidemark report of this kind has, in order, with the place of each
-    /// field in bits.
+    /// Returns headers and fields of a Tidemark report of this kind, in order, with each field's
+    /// offset in bits.
     fn sent(&self, kind: &str) -> Vec<(Option<&str>, &Field, u32)> {
         let items = self.metadata.iter().chain(&self.domain);
         let items = items.filter(|i| i.is_sent(kind));
@@ -164,7 +164,7 @@ impl Report {
         out
     }
 
-    /// Bits and length of the metadata that reports of this kind have.
+    /// Returns bits and length of the metadata in reports of this kind.
     fn metadata_of(&self, kind: &str) -> (u16, u32) {
         let has = |i: &&Item| i.is_sent(kind);
         let bits = self.metadata.iter().filter(has).map(|i| i.mask).sum();
@@ -173,8 +173,7 @@ impl Report {
         (bits, words)
     }
 
-    /// Bits of Tidemark's own metadata that reports of this kind have, and its width
-    /// in bits.
+    /// Returns bits of Tidemark's own metadata in reports of this kind, and its width in bits.
     fn domain_of(&self, kind: &str) -> (u16, u32) {
         let sent = self.domain.iter().filter(|i| i.is_sent(kind));
         sent.fold((0, 0), |(bits, width), i| {

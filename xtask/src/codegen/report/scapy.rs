@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Scapy layer, `ptf-tests/tidemark_ptf/report.py`.
+//! Generates the Scapy layer, `ptf-tests/tidemark_ptf/report.py`.
 
 use super::{Field, Item, Report, total_bits, upper};
 use anyhow::Result;
@@ -81,7 +81,7 @@ impl Report {
 }
 
 impl Field {
-    /// The field of a Scapy layer.
+    /// Returns the field of a Scapy layer.
     fn scapy(&self) -> String {
         let default = self.default.as_deref().unwrap_or("0");
         let name = &self.name;

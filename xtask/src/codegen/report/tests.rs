@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table against what the compiled programs write.
+//! Compares the table with reports written by the compiled programs.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan on real TCP through BMv2."""
+"""Runs a plan on real TCP through BMv2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..plan import Plan
 from ..quantities import MTU
 from .session import Bmv2PlanSession
 
-# Of the file's rate, which the rows have, against the rate that BMv2 is told.
+# Relative difference allowed between the file's rate, which the rows have, and BMv2's setting.
 MOST_RATE_ERROR = 0.001
 
 
@@ -59,7 +59,7 @@ class Bmv2(Embedded):
     def ready(self, out: Path) -> list[str]:
         preflight.check_program()
         notes = super().ready(out)
-        # Once nothing is left of former runs.
+        # Only after former runs are cleaned up.
         check_addresses(NETWORK, "BMv2's management link")
         return notes
 
@@ -67,10 +67,10 @@ class Bmv2(Embedded):
         return Bmv2PlanSession(plan, self.ports, self.paths, run_dir)
 
     def doubts(self, row: JsonObject) -> list[str]:
-        """A BMv2 that gets too little of the processor keeps packets before the queue."""
+        """A BMv2 that gets too little CPU time holds packets before the queue."""
         acts_at = row["threshold_bytes"] or row["limit_bytes"]
         if row["action"] == "mark_ce":
-            # A threshold bounds no occupancy.
+            # A marking threshold does not bound the occupancy.
             acts_at = max(acts_at, row["occupancy_max_bytes"] or 0)
         waited_ms = row["delay_p99_ms"]
         most_ms = checks.most_delay_ms(acts_at, row["rate_bps"])

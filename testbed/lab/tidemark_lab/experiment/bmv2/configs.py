@@ -13,8 +13,8 @@ from .layout import TRUNK_PORT, Bmv2Layout
 def controller(
     embedded: JsonObject, layout: Bmv2Layout, paths: Paths, path_port: int
 ) -> JsonObject:
-    """`embedded`: that of the same run on one embedded switch; `path_port`: TCP port of the long
-    path's switch."""
+    """Returns the configuration. `embedded`: configuration of the same run on one embedded switch;
+    `path_port`: TCP port of the switch that adds the delays."""
     receiver_port = layout.out_port(0)
     (switch,) = embedded["switches"]
     forward = switch["provision"]["forward"]
@@ -26,7 +26,7 @@ def controller(
     }
     bmv2 = {**switch, "address": GRPC, "device_id": DEVICE_ID, "provision": provision}
     path = {
-        # Its packets are not reported; the controller tells switches by their node.
+        # Its packets are not reported; the controller identifies switches by their node.
         "node": switch["node"] + 1,
         "address": f"127.0.0.1:{path_port}",
         "provision": {

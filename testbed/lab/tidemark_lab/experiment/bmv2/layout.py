@@ -28,7 +28,7 @@ class Bmv2Layout(Layout):
 
     @property
     def management_interface(self) -> str:
-        """The controller's end; at most 15 characters."""
+        """The controller's end of the link; at most 15 characters."""
         return f"{PREFIX}{self.run_id}-mgm"
 
     def path_end(self, port: int) -> End:
@@ -42,7 +42,7 @@ class Bmv2Layout(Layout):
         return self.out_port(0)
 
     def path_ports(self) -> list[str]:
-        """`--port` arguments of the tidemark-switch that is the path."""
+        """Returns the `--port` arguments of the tidemark-switch that is the path."""
         delays_s = {self.host_port(h): self.plan.host_delay_s(h) for h in self.plan.hosts}
         delays_s[self.trunk_of_path] = self.plan.delay_s(0)
         return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network and programs of a plan on BMv2, running."""
+"""Running network and programs of a plan on BMv2."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Bmv2PlanSession(PlanSession):
     ENDS_WITH: ClassVar[Mapping[str, frozenset[int]]] = {_PROGRAM_NAME: switch.ENDS_WITH}
 
     def build_network(self) -> None:
-        """With the path between hosts and switch."""
+        """Builds the network, including the path between hosts and switch."""
         layout, state = self.layout, self.state
         offloads = self.plan.experiment.topology.offloads
         wiring.make_switch_namespace(state, layout.path_namespace)

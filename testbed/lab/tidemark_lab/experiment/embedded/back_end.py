@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out a plan on real TCP: phases one after the other, limits by the controller."""
+"""Runs a plan on real TCP: phases one after the other, limits set by the controller."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Embedded(BackEnd):
         return [*found, *_controls(controls), *_dctcp_windows(plan)]
 
     def _programs(self, plan: Plan) -> list[str]:
-        """Limits that a program of others cannot have, and files that are missing."""
+        """Returns changes of limits that foreign programs rule out, and missing files."""
         layout = Layout(plan, "0000")
         found = programs.missing(layout, self.paths)
         limits = first = plan.first_limits()
@@ -85,8 +85,8 @@ class Embedded(BackEnd):
         progress: Progress,
         conduct: Callable[[Live], list[MeasuredPhase]] | None = None,
     ) -> list[MeasuredPhase]:
-        """`conduct`: what goes on from an empty machine to the end of the programs; it is told
-        of, too. Default: the phases of the file."""
+        """Runs a plan. `conduct` runs the experiment, from starting the programs on, in place of
+        the file's phases; `progress` then announces the cleanup."""
         with signals.deferred():
             session = self.session(plan, run_dir)
         with running(session, progress if conduct else None):
@@ -96,7 +96,7 @@ class Embedded(BackEnd):
 
 
 def _controls(wanted: set[str]) -> list[str]:
-    """Congestion controls that can be had neither from the kernel nor as BPF programs of ours."""
+    """Returns controls that neither the kernel nor the lab's own BPF programs provide."""
     missing = sorted(wanted - bpf.of_kernel())
     found = [
         f"traffic: this kernel has no congestion control {name}: modprobe tcp_{name}, or run it on "

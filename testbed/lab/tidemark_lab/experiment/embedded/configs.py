@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The configurations of traffic, collector and controller for a plan. Pure."""
+"""Configurations of traffic, collector and controller for a plan. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..senders import Flow, Host
 from ..traffic_spec import Endpoint
 from .layout import RECEIVER_ADDRESS, Layout
 
-# Longer than any run: the controller judges no change by itself unless the file says so.
+# Longer than any run: the controller never judges a change by itself unless the file says so.
 OBSERVE_S = 86_400.0
 
 
 def grpc_port(ports: Ports, switch: int) -> int:
-    """Of a switch: 10 apart, so that the lab's other ports lie between."""
+    """gRPC port of a switch; 10 apart, so that the lab's other ports lie between."""
     return ports.switch + 10 * switch
 
 
@@ -34,7 +34,7 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
         "http": {"listen": f"127.0.0.1:{ports.metrics}"},
         "capture": {"dir": str(capture_dir)},
         "tcp_probe": {"enabled": True, "clock": "mono_raw", "host": "local"},
-        # A packet waits for its sample: longer than a round trip with its queue.
+        # Packets wait for their samples longer than a round trip with a full queue.
         "pipeline": {"join_wait_ms": max(500, round(3 * longest_rtt_ms))},
         "nodes": {
             str(layout.node(k)): {
@@ -102,7 +102,7 @@ def program_files(paths: Paths) -> JsonObject:
 
 
 def _protocols(plan: Plan) -> list[int]:
-    """TCP, and UDP where there are flows of it."""
+    """IP protocols of the plan: TCP, and UDP if it has UDP flows."""
     return [6, 17] if plan.congestion_controls("quic") or plan.datagrams else [6]
 
 
@@ -128,8 +128,8 @@ def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
 
 
 def traffic(layout: Layout, names: Mapping[str, str] = traffic_spec.NO_NAMES) -> JsonObject:
-    """The spec of tidemark-traffic, in one process for all namespaces; `names`: of congestion
-    controls that have another in this kernel."""
+    """Returns the spec of tidemark-traffic, one process for all namespaces; `names`: socket names
+    of congestion controls that differ in this kernel."""
     return traffic_spec.spec(layout.plan, _Endpoints(layout), names=names)
 
 

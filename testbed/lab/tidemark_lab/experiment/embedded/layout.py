@@ -18,7 +18,7 @@ RECEIVER_ADDRESS = str(NETWORK[250])
 RECEIVER_MAC = "02:74:6d:00:ff:01"
 MOST_HOSTS = 200
 MOST_ACCESS = 60
-# Bytes that programs of others may add to a packet on its way.
+# Bytes that foreign programs may add to a packet on its way.
 ROOM_FOR_OTHERS = 500
 
 
@@ -57,11 +57,11 @@ class Layout:
         return self.hosts_at(host.switch).index(host) + 1
 
     def back_port(self, switch: int) -> int:
-        """Towards the switch before it; the first has none."""
+        """Port towards the previous switch; the first switch has none."""
         return len(self.hosts_at(switch)) + 1
 
     def out_port(self, switch: int) -> int:
-        """The bottleneck: towards the next switch, or the receiver."""
+        """The bottleneck port: towards the next switch, or the receiver."""
         return len(self.hosts_at(switch)) + (2 if switch else 1)
 
     def report_port(self, switch: int) -> int:
@@ -78,7 +78,7 @@ class Layout:
         return FIRST_NODE + switch
 
     def program(self, switch: int) -> Program | None:
-        """Another than Tidemark's."""
+        """The switch's program, if it is not Tidemark's."""
         return self.plan.experiment.topology.switches[switch].program
 
     @property
@@ -112,7 +112,7 @@ class Layout:
 
     @cached_property
     def access(self) -> dict[str, Access]:
-        """A host behind its host for each flow with a slow link of its own; by the flow's name."""
+        """Flow name → the host behind a host, for each flow with its own slow link."""
         found: dict[str, Access] = {}
         for flow in self.plan.flows:
             if flow.remote is None:
@@ -133,7 +133,7 @@ class Layout:
         return found
 
     def switch_ports(self, switch: int) -> list[str]:
-        """`--port` arguments of tidemark-switch."""
+        """Returns the `--port` arguments of tidemark-switch."""
         room = f"queue={self.plan.queue_packets}p"
 
         def port(number: int, *more: str, queue: str = room) -> str:
@@ -156,12 +156,12 @@ class Layout:
         return ports
 
     def aqm(self, switch: int) -> list[str | Path]:
-        """Arguments of tidemark-switch for the queue management of the bottleneck."""
+        """Returns tidemark-switch's arguments for queue management at the bottleneck."""
         law = self.plan.law(switch)
         return ["--aqm", f"{self.out_port(switch)}={law}"] if law else []
 
     def forward(self, switch: int) -> list[dict[str, object]]:
-        """By which port each host is reached from a switch."""
+        """Returns the port by which a switch reaches each host."""
         table: list[dict[str, object]] = [{"mac": RECEIVER_MAC, "port": self.out_port(switch)}]
         for host in self.plan.hosts:
             if host.switch == switch:
@@ -172,7 +172,7 @@ class Layout:
         return table
 
     def flood_ports(self, switch: int) -> list[int]:
-        """All but that of the reports."""
+        """All ports but the report port."""
         return list(range(1, self.report_port(switch)))
 
 

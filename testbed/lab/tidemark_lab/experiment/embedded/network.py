@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the network of a layout."""
+"""Builds the network of a layout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .layout import RECEIVER_ADDRESS, RECEIVER_MAC, Layout
 
 
 def build(layout: Layout, state: RunState) -> None:
-    """Makes everything, recording each thing first."""
+    """Builds everything, recording each part first."""
     offloads, mtu = layout.plan.experiment.topology.offloads, layout.plan.experiment.topology.mtu
     min_rto_s = layout.plan.experiment.traffic.min_rto
 
@@ -36,7 +36,7 @@ def build(layout: Layout, state: RunState) -> None:
         RECEIVER_ADDRESS,
         RECEIVER_MAC,
         layout.end(last, layout.out_port(last)),
-        # It grants ECN to those who ask.
+        # The receiver grants ECN to senders that ask.
         any(h.ecn for h in layout.plan.hosts),
         offloads,
         mtu,

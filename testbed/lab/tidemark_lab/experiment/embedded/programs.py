@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches with programs of others: their arguments, and their counters."""
+"""Switches with foreign programs: their arguments and counters."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...preflight import Paths
 from ..load import ExperimentError
 from .layout import RECEIVER_MAC, Layout
 
-# Kinds of which a list has an item each.
+# Kinds of variables whose list items are repeated.
 _REPEATED = ("forward", "flood")
 
 
 def file(named: str, paths: Paths) -> Path:
-    """Of a program: a path, or the name of one that comes with the lab."""
+    """Returns a program's file: a path, or the name of a program that comes with the lab."""
     return Path(named) if "/" in named else paths.p4_dir / named / f"{named}.json"
 
 
 def missing(layout: Layout, paths: Paths) -> list[str]:
-    """Files that are not there, with the path of their key."""
+    """Returns the missing files, with the path of their key."""
     found = []
     for k in layout.switches:
         if (program := layout.program(k)) is None:
@@ -45,7 +45,7 @@ def missing(layout: Layout, paths: Paths) -> list[str]:
 
 
 def arguments(layout: Layout, switch: int, paths: Paths, run_dir: Path) -> list[str | Path]:
-    """Of `tidemark-switch run`; writes the entries with the lab's own values."""
+    """Returns arguments of `tidemark-switch run`; writes the entries with the lab's own values."""
     program = layout.program(switch)
     if program is None:
         return []
@@ -61,8 +61,8 @@ def arguments(layout: Layout, switch: int, paths: Paths, run_dir: Path) -> list[
 
 
 def entries(layout: Layout, switch: int, source: Path) -> Any:
-    """The file with each `$name` replaced. An item of a list that names a way on, or a port to
-    flood, is there once for each of them."""
+    """Returns the entries with each `$name` replaced. A list item that names a `$forward_` or
+    `$flood_` variable is repeated for each value."""
     try:
         document = json.loads(source.read_text())
         return _filled(document, _values(layout, switch), _repeated(layout, switch))
@@ -111,7 +111,7 @@ def _filled(part: Any, values: JsonObject, repeated: dict[str, list[JsonObject]]
     for item in part:
         text = json.dumps(item)
         kinds = [k for k in _REPEATED if f"${k}_" in text] if not isinstance(item, str) else []
-        # A list within the item has them where it names them.
+        # If a nested list names the variable, that list's items are repeated instead.
         if kinds and not _within_a_list(item, kinds[0]):
             out += [_filled(item, values | more, repeated) for more in repeated[kinds[0]]]
         else:
@@ -125,7 +125,7 @@ def _within_a_list(item: Any, kind: str) -> bool:
 
 
 def keep_counters(switch: int, grpc_port: int, paths: Paths, run_dir: Path) -> None:
-    """Keeps what each port of a switch sent and dropped, in the run's directory."""
+    """Saves the counters of packets sent and dropped per port in the run directory."""
     argv: list[str | Path] = [paths.binary("tidemark-switch"), "port", "list", "--json"]
     argv += ["--grpc", f"127.0.0.1:{grpc_port}"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)

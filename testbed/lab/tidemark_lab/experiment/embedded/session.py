@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of a plan, running: started, ended, and whatever was made removed."""
+"""Running programs of a plan: starting and ending them, and removing everything that was made."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class PlanSession:
     """`start`, then the phases, then `finish`; always `clean`, which may be called at any point."""
 
     LAYOUT: ClassVar[type[Layout]] = Layout
-    # Exit codes of programs that end well with another than 0.
+    # Successful exit codes of programs, if not just 0.
     ENDS_WITH: ClassVar[Mapping[str, frozenset[int]]] = {}
 
     def __init__(self, plan: Plan, ports: Ports, paths: Paths, run_dir: Path):
         self.plan = plan
         self.layout = self.LAYOUT(plan, secrets.token_hex(2))
-        # Of congestion controls, by which flows ask for them.
+        # Control → the name by which flows ask for it.
         self.names = controls.names(plan.congestion_controls("tcp"))
         self.registered = controls.Registered()
         self.spec = configs.traffic(self.layout, self.names)
@@ -56,7 +56,7 @@ class PlanSession:
         self._tracing_before: dict[str, str] | None = None
 
     def start(self) -> None:
-        """Everything but the traffic."""
+        """Starts everything but the traffic."""
         self.start_network()
         self.start_switches()
         self.start_collector()
@@ -96,12 +96,12 @@ class PlanSession:
         argv += ["--grpc", f"127.0.0.1:{grpc_port}"]
         for port in port_arguments:
             argv += ["--port", port]
-        # The lab's clockwork: what it delays, every flow sees as delay.
+        # If a switch runs late, every flow sees that as delay.
         child = self.supervisor.start(name, argv, real_time=True)
         self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
     def start_collector(self, document: JsonObject | None = None) -> None:
-        """With the configuration of the plan, where none is given."""
+        """Starts the collector, by default with the plan's configuration."""
         made = configs.collector(self.layout, self.ports, self.capture_dir)
         child = self._configured("collector", document or made)
         self.supervisor.wait_until(
@@ -111,7 +111,7 @@ class PlanSession:
     def start_controller(self) -> Child:
         document = self.controller_document()
         token_file = Path(document["http"]["token_file"])
-        # Of a controller before this one.
+        # Left by an earlier controller.
         token_file.unlink(missing_ok=True)
         child = self._configured("controller", document)
         self.supervisor.wait_until(
@@ -152,14 +152,14 @@ class PlanSession:
 
     @property
     def links(self) -> Links:
-        """At the controller, once it runs."""
+        """The links at the controller, once it runs."""
         layout = self.layout
         places = [Place(layout.node(k), layout.out_port(k)) for k in layout.switches]
         return Links(self.plan, places, self.controller, self.supervisor.check)
 
     def limit_bytes(self, switch: int) -> int | None:
-        """Occupancy that a switch acts at first (the limit, or the threshold where it marks), as
-        the controller last read it from there; None while unknown."""
+        """Occupancy at which a switch acts first (the limit, or the threshold if it marks), as the
+        controller last read it from the switch; None while unknown."""
         node, port = self.layout.node(switch), str(self.layout.out_port(switch))
         try:
             switches = self.controller.get("/status")["switches"]
@@ -169,7 +169,7 @@ class PlanSession:
         return acts_at_bytes(limits[0]) if limits else None
 
     def complete_phase(self, name: str) -> JsonObject:
-        """A phase that was ended, when all its reports are in."""
+        """Returns a phase that has ended, once all its reports have arrived."""
 
         def complete() -> JsonObject | None:
             phase = self.controller.get(f"/phases/{name}")
@@ -178,8 +178,8 @@ class PlanSession:
         return self.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
 
     def finish(self) -> None:
-        """Ends the programs in the order that loses nothing: no traffic, then
-        nobody who reads from one that has ended. Each must end well."""
+        """Ends the programs in an order that loses nothing: the traffic first, and the collector
+        before the switches whose reports it reads. Each must exit successfully."""
         for k in self.layout.switches:
             if self.layout.program(k) is not None:
                 port = configs.grpc_port(self.ports, k)
@@ -193,9 +193,9 @@ class PlanSession:
                     raise LabError(f"{name} ended with code {code} (see {self.run_dir}/logs)")
 
     def clean(self) -> list[str]:
-        """Removes everything; returns what is left all the same."""
+        """Removes everything; returns what could not be removed."""
         problems = self.state.clean()
-        # No process has a socket with them any more.
+        # No process has a socket with the controls any more.
         problems += self.registered.remove()
         problems += [p for p in self.state.leftovers() if p not in problems]
         if self._tracing_before is not None and not self.state.mounted_tracefs:
@@ -205,7 +205,7 @@ class PlanSession:
 
 @contextmanager
 def running(session: PlanSession, progress: Progress | None = None) -> Iterator[PlanSession]:
-    """Whatever happens inside, nothing of the session is left; `progress` is told so."""
+    """Runs the block and always cleans up the session; `progress` shows that it does."""
     try:
         yield session
     finally:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real TCP between hosts reached by SSH, through switches that are there.
+"""Real TCP between hosts reached by SSH, through existing switches.
 
-| module | what it holds |
+| module | content |
 |---|---|
 | `model` | the table `remote` of EXPERIMENT.toml |
-| `ssh` | command lines of ssh and scp, and what runs on the hosts; pure |
-| `steps` | the things that a run does, each in words and as it is done |
+| `ssh` | command lines of ssh and scp, and scripts for the hosts; pure |
+| `steps` | the actions of a run, each with a description and a function |
 | `script` | the steps of a plan, in order; pure |
-| `configs` | of the collector here and the traffic there; pure |
-| `clocks` | clocks of the hosts against that of this machine; one truth of many |
+| `configs` | configurations of the collector here and the traffic there; pure |
+| `clocks` | offsets of the hosts' clocks from this machine's; merging truth files |
 | `session` | programs and connections of a run, and ending them |
-| `run` | a run while it goes on, and putting back what it changed |
+| `run` | state of a run in progress, and undoing its changes |
 | `back_end` | what can be run, and running it |
 """

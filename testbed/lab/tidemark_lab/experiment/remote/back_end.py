@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a plan that can run on remote hosts, and running it."""
+"""Runs a plan on remote hosts, and says which parts of a plan it cannot run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .run import Run
 from .script import Script
 from .session import Session
 
-# In the names of a dry run.
+# Stands for the token in the names of a dry run.
 NO_TOKEN = "RUN"
 TOOLS = ("ssh", "scp")
 PROGRAMS = ("tidemark-collector", "tidemark-controller", "tidemark-traffic")
@@ -35,7 +35,7 @@ LOOPBACK = ("127.", "localhost:", "[::1]:")
 
 @dataclass
 class Remote(BackEnd):
-    """Real TCP between hosts reached by SSH, through switches that are there."""
+    """Real TCP between hosts reached by SSH, through existing switches."""
 
     paths: Paths = field(default_factory=Paths.find)
     name: str = "remote"
@@ -59,7 +59,7 @@ class Remote(BackEnd):
         return Machines(plan, _lab(plan)).place(switch)
 
     def words(self, plan: Plan, run_dir: Path) -> list[str]:
-        """Everything that a run does, in order; a command is a line."""
+        """Describes everything that a run does, in order; one line per command."""
         script = self._script(plan, run_dir, NO_TOKEN)
         lines = [f"mkdir -m 700 {script.sockets}"]
         for step in script.steps():
@@ -86,7 +86,7 @@ class Remote(BackEnd):
 
 @contextmanager
 def _cleared(run: Run) -> Iterator[None]:
-    """Whatever happens inside, limits are as before, and nothing is left on the hosts."""
+    """Runs the block; always restores the limits and leaves nothing on the hosts."""
     problems: list[str] = []
     try:
         yield
@@ -107,7 +107,7 @@ def _lab(plan: Plan) -> RemoteLab:
 
 
 def controller_url(lab: RemoteLab) -> str:
-    """As the file says, or the configuration of the controller that is started here."""
+    """URL of the controller, from the file or from the configuration started here."""
     if lab.controller.url is not None:
         return lab.controller.url.rstrip("/")
     try:
@@ -119,7 +119,7 @@ def controller_url(lab: RemoteLab) -> str:
 
 
 def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
-    """Parts of the plan that the table does not name, or names twice."""
+    """Returns parts of the plan that the table does not name, or names twice."""
     found = []
     groups = {h.name: h.rtts for h in plan.experiment.topology.hosts}
     for number, sender in enumerate(lab.senders):
@@ -156,7 +156,7 @@ def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
 
 
 def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
-    """Parts of the plan that this back end does not support."""
+    """Returns parts of the plan that this back end does not support."""
     found = without_aqm(plan)
     experiment = plan.experiment
     for number, group in enumerate(experiment.traffic.persistent):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clocks of hosts against that of this machine, and one truth of many.
+"""Offsets of the hosts' clocks from this machine's, and merging the hosts' truth files.
 
-A host is asked for its time. It read its clock somewhere between question and answer: the middle
-is taken, and half of the time between them is the most that it can be wrong by.
+A host is asked for its time. It read its clock somewhere between question and answer: the midpoint
+is assumed, so the error is at most half of the time between the two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...json_types import JsonObject
 
 @dataclass(frozen=True)
 class Asked:
-    """When a host was asked and answered, here, and what it said; Unix time, ns."""
+    """Times when a host was asked and when it answered, here, and its answer; Unix time, ns."""
 
     sent_ns: int
     said_ns: int
@@ -25,14 +25,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Offset:
-    """A host's clock less this machine's, ns."""
+    """A host's clock minus this machine's, ns."""
 
     offset_ns: int
     error_ns: int
 
     @classmethod
     def of(cls, asked: Sequence[Asked]) -> Offset:
-        """From the quickest answer."""
+        """Takes the offset of the fastest answer."""
         best = min(asked, key=lambda a: a.came_ns - a.sent_ns)
         middle = (best.sent_ns + best.came_ns) // 2
         return cls(best.said_ns - middle, (best.came_ns - best.sent_ns + 1) // 2)
@@ -46,7 +46,7 @@ class Offset:
 
 
 def check(host: str, when: str, offset: Offset, most_s: float) -> None:
-    """Raises LabError where a clock is too far off."""
+    """Raises LabError if a clock is too far off."""
     if offset.most_ns > most_s * 1e9:
         raise LabError(
             f"{host}: its clock is {offset.offset_ns / 1e6:+.1f} ms from this machine's "
@@ -56,7 +56,7 @@ def check(host: str, when: str, offset: Offset, most_s: float) -> None:
 
 
 def one_truth(seed: int, parts: Sequence[tuple[JsonObject, Offset]]) -> JsonObject:
-    """Truth files of the hosts, in this machine's time. The last is the receiver's."""
+    """Merges the hosts' truth files, in this machine's time. The last file is the receiver's."""
     flows = []
     for document, offset in parts:
         for flow in document["flows"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of the collector here and the traffic there; which host of the plan is which machine. Pure."""
+"""Configurations of the collector here and the traffic there; maps hosts to machines. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..senders import Flow, Host
 from ..traffic_spec import Endpoint, listeners, spec
 from .model import RemoteLab, SenderHost
 
-# Between the seeds of two hosts: the sources of each are drawn by themselves.
+# Step between the seeds of two hosts, so that each host's sources are drawn independently.
 SEED_STEP = 2**32
 
 
 @dataclass(frozen=True)
 class Machines:
-    """Of a plan on the hosts of a file."""
+    """Machines for a plan, from the hosts in its file."""
 
     plan: Plan
     lab: RemoteLab
@@ -58,13 +58,13 @@ class Machines:
         return self.of_host(flow.host)
 
     def traffic(self, host: Host) -> JsonObject:
-        """Traffic that a host sends."""
+        """Returns the traffic that a host sends."""
         number = self.plan.hosts.index(host)
         seeded = replace(self.plan, seed=self.plan.seed + number * SEED_STEP)
         return spec(seeded, self, host)
 
     def listening(self) -> list[str]:
-        """Arguments of `tidemark-traffic serve`."""
+        """Returns the arguments of `tidemark-traffic serve`."""
         out = []
         for one in listeners(self.plan, self):
             room = one.get("receive_buffer_bytes")

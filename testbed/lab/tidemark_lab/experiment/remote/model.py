@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, model_validator
 from ..quantities import Seconds, Strict
 from ..traffic import NAME
 
-# Neither an option of ssh nor several words.
+# Excludes options of ssh, and several words.
 DESTINATION = r"^[A-Za-z0-9_.][A-Za-z0-9_.@:%-]*$"
 HOST_PORT = r"^[A-Za-z0-9_.\[][A-Za-z0-9_.:\[\]-]*:[0-9]{1,5}$"
 SSH_OPTION = r"^[A-Za-z]+=\S.*$"
@@ -44,7 +44,7 @@ class SenderHost(SshHost):
     """A sending host: one round trip of a group of `topology.hosts`."""
 
     hosts: str = Field(pattern=NAME, description="name of the group")
-    rtt: Seconds | None = Field(default=None, description="of the group; needed if it has several")
+    rtt: Seconds | None = Field(default=None, description="of the host; if the group has several")
 
 
 class ReceiverHost(SshHost):
@@ -86,8 +86,8 @@ class RemoteCollector(Strict):
         default="127.0.0.1:9560",
         description="its ADDRESS:PORT from this machine, for controller and samples",
     )
-    token_file: str | None = Field(default=None, description="of `grpc`; needed beyond loopback")
-    http: Address = Field(default="127.0.0.1:9561", description="of its metrics, with `listen`")
+    token_file: str | None = Field(default=None, description="for `grpc`; needed beyond loopback")
+    http: Address = Field(default="127.0.0.1:9561", description="for its metrics, with `listen`")
     agents_port: int = Field(
         default=19560,
         ge=1024,
@@ -126,13 +126,13 @@ class RemoteLab(Strict):
         min_length=1, max_length=60, description="one host for each round trip of the groups"
     )
     receiver: ReceiverHost = Field(description="receiver of all data")
-    switches: list[SwitchThere] = Field(min_length=1, description="of the topology, in its order")
+    switches: list[SwitchThere] = Field(min_length=1, description="those of the topology, in order")
     collector: RemoteCollector = Field(description="collector of reports and samples")
     controller: ControllerThere = Field(description="controller that sets the limits")
     directory: str = Field(
         default="/tmp",
         pattern=DIRECTORY,
-        description="directory on the hosts; each run makes one of its own in it and removes it",
+        description="directory on the hosts; each run creates and removes a subdirectory",
     )
     programs: str | None = Field(
         default=None,

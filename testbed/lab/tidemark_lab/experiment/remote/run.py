@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run on remote hosts while it goes on, and putting back what it changed."""
+"""State of a run on remote hosts, and undoing its changes."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from .session import Session
 
 @dataclass
 class Run:
-    """The state that its steps share. `clear` may be called at any point, and always is."""
+    """State shared by a run's steps. `clear` may be called at any point, and always is."""
 
     machines: Machines
-    # Of the controller.
+    # URL of the controller.
     url: str
     run_dir: Path
     session: Session
     progress: Progress
     measured: list[MeasuredPhase] = field(default_factory=list)
-    # Of each host, by its name: what it is, and its clock; kept in hosts.json.
+    # Host name → description and clock; kept in hosts.json.
     hosts: JsonObject = field(default_factory=dict)
     offsets: dict[str, Offset] = field(default_factory=dict)
-    # Limits and targets of the ports before the run; None once they are set again.
+    # Limits and targets of the ports before the run; None once restored.
     before: list[JsonObject] | None = None
     mode: str | None = None
     limits: list[Limits] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Run:
         return Links(self.machines.plan, self.machines.places, controller, self.session.check)
 
     def told(self, words: list[str]) -> None:
-        """A step goes to the log before it is done."""
+        """Logs a step before it is done."""
         with (self.session.log_dir / "steps.log").open("a") as log:
             log.writelines(f"{line}\n" for line in words)
         self.progress.show(f"{self.machines.plan.experiment.name}: {words[0][:60]}")
@@ -65,12 +65,12 @@ class Run:
             time.sleep(min(0.5, left))
 
     def restore(self) -> list[str]:
-        """Each by itself: what cannot be put back keeps nothing else from it."""
+        """Restores settings one by one, whatever fails; returns what went wrong."""
         before, self.before = self.before, None
         problems = []
         if before is None or self.mode is None:
             return []
-        # The mode first: a controller in auto mode would go on.
+        # The mode first: in auto mode the controller would keep changing limits.
         posts: list[tuple[str, JsonObject]] = [("/mode", {"mode": self.mode})]
         for place, was in zip(self.links.places, before, strict=True):
             why = "experiment, as it was before"
@@ -85,5 +85,5 @@ class Run:
         return problems
 
     def clear(self) -> list[str]:
-        """After the last step, or what is left of it after a failure."""
+        """Cleans up after the last step or after a failure. Returns problems."""
         return [*self.restore(), *self.session.end_all()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of a plan on remote hosts, in order. Pure: a dry run shows them, a run does them."""
+"""The steps of a plan on remote hosts, in order. Pure: a dry run prints them, a run does them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .steps import Step
 
 COLLECTOR, CONTROLLER, RECEIVER = "collector", "controller", "receiver"
 TRAFFIC_PROGRAM, COLLECTOR_PROGRAM = "tidemark-traffic", "tidemark-collector"
-# Of a host: what a run must know of it before it sends.
+# Commands that tell what a run must know of a host before it sends.
 LOOK = (
     "uname -sr; cat /proc/sys/net/ipv4/tcp_available_congestion_control /proc/sys/net/ipv4/tcp_ecn"
 )
@@ -33,15 +33,15 @@ ASKS_FOR_ECN, DOES_NOT_ASK, GRANTS_ECN = ("1",), ("0", "2"), ("1", "2")
 
 @dataclass(frozen=True)
 class Script:
-    """`token` is in the names of what the run makes, here and there."""
+    """Generates a run's steps; `token` is in the names of all that the run creates."""
 
     machines: Machines
     paths: Paths
     run_dir: Path
     token: str
-    # Of the controller.
+    # URL of the controller.
     url: str
-    # Of connections, on this machine; short, as the names of sockets are.
+    # Directory of the connections' sockets on this machine; short, because socket paths must be.
     sockets: Path
 
     @property
@@ -49,7 +49,7 @@ class Script:
         return self.run_dir / "capture"
 
     def _line(self, host: Host | None) -> Line:
-        """None: the receiver."""
+        """Returns the connection to a host; None: the receiver."""
         machine = self.machines.sender(host) if host else self.machines.lab.receiver
         if machine is None:
             raise ValueError(f"no machine for {host}")
@@ -60,7 +60,7 @@ class Script:
         return Line(_expanded(machine), self.sockets / name, directory)
 
     def _collector(self) -> tuple[str, Line, CollectorThere] | None:
-        """One that is there: its name, and the way to it."""
+        """The existing collector, if any: its name, its connection, and its settings."""
         there = self.machines.lab.collector.there
         if there is None:
             return None
@@ -100,21 +100,21 @@ class Script:
             yield steps.disconnect(collector[0])
 
     def _capture(self) -> Iterator[Step]:
-        """Made here, or fetched once all of it is there."""
+        """Gets the capture: written here, or fetched once it is complete."""
         collector = self._collector()
         if collector is None:
             yield steps.end(COLLECTOR)
             return
         name, line, there = collector
         what = f"{self.machines.plan.experiment.name}: the collector's last files"
-        # Rows that wait for their samples, then the files that have them.
+        # Waits for rows that wait for their samples, and then for the files with these rows.
         yield steps.let_pass(what, 2.0 + there.rotate)
         copy = since(line.path("begin"), there.capture, line.path("capture"))
         yield steps.call(name, line.call(copy))
         yield steps.call(name, line.get("capture", self.capture_dir))
 
     def _reach(self) -> Iterator[Step]:
-        """Connections, what the hosts are, and their clocks."""
+        """Connects to the hosts, describes them, and compares their clocks."""
         lab, plan = self.machines.lab, self.machines.plan
         for host in self._hosts:
             led = None
@@ -252,7 +252,7 @@ class Script:
 
 
 def _expanded(machine: SshLine) -> SshLine:
-    """`~` of the identity file is this user's home."""
+    """Expands `~` in the identity file to this user's home."""
     if machine.identity_file is None:
         return machine
     return machine.model_copy(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs and connections of a run, here and on its hosts.
+"""Programs and connections of a run, here and on its hosts.
 
-`end_all` may be called at any point, and always is: it closes every session's standard input,
-which ends what runs there and removes the directories.
+`end_all` may be called at any point, and always is: it closes every session's standard input, which
+ends the programs there and removes the directories.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ STALE_S = 60.0
 
 @dataclass
 class Program:
-    """`host` None: on this machine. What runs on a host ends with its session's input."""
+    """`host` None: on this machine. A program on a host ends with its session's input."""
 
     name: str
     argv: list[str]
     host: str | None
     log: Path
     process: subprocess.Popen[bytes]
-    # It may end by itself where it ends well.
+    # Whether it may end by itself, with exit code 0.
     may_end: bool = False
 
     def failed(self, what: str) -> str:
-        """Host, command, and the end of what it said."""
+        """Returns host, command, and the end of the log."""
         return said_of(self.host, self.argv, what, self.log.read_text(errors="replace"))
 
 
 def remove_stale(parent: Path) -> None:
-    """Of runs that were killed: their connections took their sockets with them."""
+    """Removes sockets of runs that were killed, whose connections are gone."""
     for path in parent.glob("tidemark-" + 6 * "[0-9a-f]"):
-        # Not of a run that begins at this moment; one that holds a socket is not empty.
+        # Skips a run that is just starting; a directory with a socket is not empty, so stays.
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > STALE_S:
                 path.rmdir()
@@ -70,7 +70,7 @@ def exit_in_words(code: int) -> str:
 
 @dataclass
 class Session:
-    """One run. Programs end with the process that started them, even when that is killed."""
+    """Programs and connections of one run; they end with this process, even if it is killed."""
 
     log_dir: Path
     sockets: Path
@@ -119,7 +119,7 @@ class Session:
             return Program(name, argv, host, log, process)
 
     def connect(self, host: str, argv: list[str]) -> None:
-        """The session that keeps the host's directory; it says when that is there."""
+        """Starts the session that keeps the host's directory; waits for the directory."""
         log = self.log_dir / f"ssh-{len(self.keepers) + 1}.log"
         with signals.deferred():
             keeper = self._spawn(f"connection to {host}", argv, host, log, answers=True)
@@ -128,7 +128,7 @@ class Session:
             answer = self._answer(keeper, START_TIMEOUT_S)
         except LabError:
             if keeper.process.poll() is not None:
-                # It never had a directory.
+                # The host never had a directory.
                 del self.keepers[host]
                 _ended(keeper)
             raise
@@ -148,7 +148,7 @@ class Session:
         return line
 
     def clock(self, host: str) -> Offset:
-        """The host's clock against this machine's."""
+        """Returns the offset of the host's clock from this machine's."""
         keeper = self.keepers[host]
         asked = []
         for _ in range(ASKED):
@@ -162,7 +162,7 @@ class Session:
         return Offset.of(asked)
 
     def call(self, host: str, argv: list[str]) -> str:
-        """A command that runs to its end; what it wrote."""
+        """Runs a command to its end; returns its output."""
         try:
             done = subprocess.run(
                 argv,
@@ -184,7 +184,7 @@ class Session:
         return done.stdout
 
     def check(self) -> None:
-        """Raises ChildDied when something has ended that should run."""
+        """Raises ChildDied if something has ended that should run."""
         for program in (*self.keepers.values(), *self.programs.values()):
             code = program.process.poll()
             if code is not None and not (program.may_end and code == 0):
@@ -205,7 +205,7 @@ class Session:
             time.sleep(0.05)
 
     def end(self, name: str) -> None:
-        """It must end well."""
+        """Ends a program. Raises LabError if it does not exit successfully."""
         program = self.programs.pop(name)
         code = _ended(program)
         if code is None:
@@ -221,7 +221,7 @@ class Session:
             raise LabError(keeper.failed(f"{what}; its directory may be left"))
 
     def end_all(self) -> list[str]:
-        """Whatever is still there, connections last; what did not end well of these."""
+        """Ends everything that is left, connections last; returns problems with the connections."""
         for program in self.programs.values():
             _ask_to_end(program)
         for program in self.programs.values():
@@ -249,7 +249,7 @@ def _ask_to_end(program: Program) -> None:
 
 
 def _ended(program: Program) -> int | None:
-    """Its exit code; None where it had to be killed."""
+    """Returns the exit code; None if the program had to be killed."""
     _ask_to_end(program)
     try:
         return program.process.wait(END_PATIENCE_S)
@@ -263,7 +263,7 @@ def _ended(program: Program) -> int | None:
 
 
 def _write(stream: IO[bytes] | None, line: bytes) -> None:
-    """Ignores a closed stream: the other end's answer says that it is gone."""
+    """Ignores a closed stream: the missing answer will show that the other end is gone."""
     if stream is not None:
         with contextlib.suppress(OSError):
             stream.write(line)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Command lines of ssh and scp, and what runs on the hosts. Pure.
+"""Command lines of ssh and scp, and scripts for the hosts. Pure.
 
-Nothing outlives its session. What a host keeps open reads its standard input, whose end, also
-that of a command that was killed or a line that was cut, ends the program and removes the
-directory.
+Nothing outlives its session. Whatever a host keeps running reads its standard input: when that
+ends, even because the command was killed or the connection broke, the program ends and the
+directory is removed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .model import SshLine
 
-# Without a question, without waiting for ever, and over one connection a host.
+# Asks nothing, never waits for ever, and uses one connection per host.
 ALWAYS = (
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -26,10 +26,10 @@ ALWAYS = (
 
 @dataclass(frozen=True)
 class Line:
-    """To one host: its connection, and its directory for this run."""
+    """One host's connection, and its directory for this run."""
 
     host: SshLine
-    # Of the connection that sessions share, on this machine.
+    # Socket of the connection that sessions share, on this machine.
     socket: Path
     directory: str
 
@@ -44,32 +44,32 @@ class Line:
         return out
 
     def connect(self, forward: str | None = None) -> list[str]:
-        """The session that keeps connection and directory. `forward`: a port there led here."""
+        """Starts the session that keeps the directory. `forward`: a port there, led here."""
         led = ["-R", forward] if forward else []
         options = ["-o", "ControlMaster=yes", *self._options(), *led]
         return ["ssh", *options, self.host.destination, _sh(keeper(self.directory))]
 
     def call(self, command: str) -> list[str]:
-        """Runs to its end."""
+        """Runs a command to its end."""
         options = ["-o", "ControlMaster=no", *self._options()]
         return ["ssh", *options, self.host.destination, _sh(command)]
 
     def hold(self, argv: list[str]) -> list[str]:
-        """A program that is ended by the end of the session's standard input."""
+        """Runs a program that ends when the session's standard input does."""
         return self.call(holder(argv))
 
     def put(self, local: Path, name: str) -> list[str]:
         return [*self._scp(), str(local), f"{self._scp_host()}:{self.path(name)}"]
 
     def get(self, name: str, local: Path) -> list[str]:
-        """A file, or a directory with what is in it."""
+        """Copies a file, or a directory with its content."""
         return [*self._scp(), "-r", f"{self._scp_host()}:{self.path(name)}", str(local)]
 
     def _scp(self) -> list[str]:
         return ["scp", "-q", "-p", "-o", "ControlMaster=no", *self._options()]
 
     def _scp_host(self) -> str:
-        """An IPv6 address in brackets."""
+        """Puts an IPv6 address in brackets."""
         user, at, name = self.host.destination.rpartition("@")
         return f"{user}{at}[{name}]" if ":" in name else self.host.destination
 
@@ -78,8 +78,8 @@ class Line:
 
 
 def keeper(directory: str) -> str:
-    """Makes the directory, says so, tells the time for every line that it gets, and removes the
-    directory in the end. What still writes there ends at the same time: tried twice."""
+    """Makes the directory, prints `ready`, answers every line with the time, and finally removes
+    the directory, trying twice because programs that still write there end at the same time."""
     there = shlex.quote(directory)
     return (
         f"umask 077; mkdir {there} || exit 1; echo ready; "
@@ -89,7 +89,7 @@ def keeper(directory: str) -> str:
 
 
 def since(mark: str, capture: str, into: str) -> str:
-    """Copies what a collector has written since a file was made."""
+    """Copies the files that a collector has written since the file `mark` was made."""
     mark, capture, into = map(shlex.quote, (mark, capture, into))
     return (
         f"mkdir {into} && cp {capture}/capture.json {into}/ && "
@@ -98,7 +98,7 @@ def since(mark: str, capture: str, into: str) -> str:
 
 
 def holder(argv: list[str]) -> str:
-    """The exit code is the program's."""
+    """Runs a program until standard input ends; returns its exit code."""
     return (
         f"exec 3<&0; {shlex.join(argv)} </dev/null 3<&- & p=$!; "
         "{ cat <&3; kill -TERM $p; } >/dev/null 2>&1 & w=$!; "
@@ -107,5 +107,5 @@ def holder(argv: list[str]) -> str:
 
 
 def _sh(script: str) -> str:
-    """Whatever shell the user has."""
+    """Makes the script independent of the user's shell."""
     return f"exec sh -c {shlex.quote(script)}"

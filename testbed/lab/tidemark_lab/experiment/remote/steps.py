@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The things that a run on remote hosts does. Each says itself in words, so that a dry run shows
-what a run does, and is done on a run."""
+"""Actions of a run on remote hosts. Each describes itself, for a dry run, and can be performed."""
 
 from __future__ import annotations
 
@@ -30,41 +29,41 @@ Posts = list[tuple[str, JsonObject]]
 
 @dataclass(frozen=True)
 class Step:
-    """One of them: a line for each thing that it does, and doing it."""
+    """A description, one line per action, and a function that performs it."""
 
     words: list[str]
     do: Callable[[Run], object]
-    # A command that it runs, or requests that it makes, as far as they are known beforehand.
+    # Command or requests of the step, as far as they are known beforehand.
     argv: Sequence[str] = ()
     posts: Sequence[tuple[str, JsonObject]] = ()
 
 
 def write(path: Path, text: str) -> Step:
-    """A file of the run's directory."""
+    """Writes a file in the run directory."""
     words = [f"write {path} ({len(text)} characters)"]
     return Step(words, lambda _: path.write_text(text))
 
 
 def call(host: str, argv: list[str]) -> Step:
-    """A command that runs to its end."""
+    """Runs a command to its end."""
     return Step([shlex.join(argv)], lambda run: run.session.call(host, argv), argv)
 
 
 def connect(host: str, argv: list[str]) -> Step:
-    """The session that keeps a host's connection and directory."""
+    """Starts the session that keeps a host's connection and directory."""
     return Step([shlex.join(argv)], lambda run: run.session.connect(host, argv), argv)
 
 
 def look(
     host: str, argv: list[str], congestion_controls: tuple[str, ...], ecn: tuple[str, ...]
 ) -> Step:
-    """A host is asked for its kernel, its congestion controls, and whether it asks for ECN; `ecn`:
-    values of net.ipv4.tcp_ecn, empty where any will do."""
+    """Asks a host for its kernel, its congestion controls, and whether it requests ECN; `ecn`:
+    accepted values of net.ipv4.tcp_ecn, empty if any will do."""
 
     def do(run: Run) -> None:
         lines = run.session.call(host, argv).splitlines()
         if len(lines) != 3:
-            raise LabError(f"{host}: is no Linux host: it says {lines}")
+            raise LabError(f"{host}: is not a Linux host: it says {lines}")
         kernel, controls, has_ecn = lines
         run.hosts[host] = {"kernel": kernel, "tcp_ecn": has_ecn}
         if missing := [c for c in congestion_controls if c not in controls.split()]:
@@ -88,8 +87,8 @@ def start(
     ready: str | None = None,
     may_end: bool = False,
 ) -> Step:
-    """A program that runs until it is told to end. `host` None: here; `ready`: what its log says
-    when it is there; `may_end`: a host's flows may all end before the run does."""
+    """Starts a program that runs until told to end. `host` None: here; `ready`: log text that shows
+    it is ready; `may_end`: it may end early, since a host's flows may end before the run does."""
     until = f" (until it says {ready!r})" if ready else ""
     return Step(
         [f"{shlex.join(argv)} &{until}"],
@@ -99,12 +98,12 @@ def start(
 
 
 def end(name: str) -> Step:
-    """Its end is waited for; its exit code must be 0."""
+    """Ends a program and waits for it; its exit code must be 0."""
     return Step([f"end {name}"], lambda run: run.session.end(name))
 
 
 def ask_clocks(when: str, most_s: float) -> Step:
-    """The clock of every host, over the sessions that are there."""
+    """Reads the clock of every host, over the existing sessions."""
 
     def do(run: Run) -> None:
         now = {host: run.session.clock(host) for host in run.session.keepers}
@@ -120,13 +119,13 @@ def ask_clocks(when: str, most_s: float) -> Step:
 
 
 def await_port(name: str, address: str) -> Step:
-    """A server takes connections."""
+    """Waits until a server accepts connections."""
     words = [f"wait until {name} takes connections at {address}"]
     return Step(words, lambda run: run.session.await_port(name, address))
 
 
 def note(paths: list[str]) -> Step:
-    """Limits, targets and mode as they are before the run."""
+    """Saves limits, targets and mode before the run."""
 
     def do(run: Run) -> None:
         links = run.links
@@ -156,7 +155,7 @@ def _posts(posts: Posts, do: Callable[[Run], object]) -> Step:
 
 
 def begin(posts: Posts, targets: Targets) -> Step:
-    """The experiment's targets, and the limits before its first phase."""
+    """Sets the experiment's targets, and the limits before its first phase."""
 
     def do(run: Run) -> None:
         run.links.controller.post("/mode", {"mode": live.FIRST_MODE})
@@ -169,7 +168,7 @@ def begin(posts: Posts, targets: Targets) -> Step:
 
 
 def set_phase(posts: Posts, phase: Phase) -> Step:
-    """The settings of a phase."""
+    """Applies the settings of a phase."""
 
     def do(run: Run) -> None:
         if phase.apply_advice:
@@ -181,13 +180,13 @@ def set_phase(posts: Posts, phase: Phase) -> Step:
 
 
 def let_pass(label: str, seconds: float) -> Step:
-    """Time in which nothing is done."""
+    """Waits."""
     words = [f"let {seconds:g} s pass: {label}"]
     return Step(words, lambda run: run.let_pass(label, seconds))
 
 
 def measure(phase: Phase, label: str) -> Step:
-    """A phase, from the switches' clocks at its start to those at its end."""
+    """Measures a phase, between the switches' clocks at its start and at its end."""
 
     def do(run: Run) -> None:
         run.limits = run.links.in_force(run.limits)
@@ -213,7 +212,7 @@ def measure(phase: Phase, label: str) -> Step:
 
 
 def one_truth(of_hosts: list[tuple[str, Path]], to: Path) -> Step:
-    """One truth of what the hosts wrote, in this machine's time."""
+    """Merges the hosts' truth files, in this machine's time."""
 
     def do(run: Run) -> None:
         parts = []
@@ -228,7 +227,7 @@ def one_truth(of_hosts: list[tuple[str, Path]], to: Path) -> Step:
 
 
 def restore() -> Step:
-    """Limits, targets and mode are set as they were noted."""
+    """Restores the saved limits, targets and mode."""
 
     def do(run: Run) -> None:
         if problems := run.restore():

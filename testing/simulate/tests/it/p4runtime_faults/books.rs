@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits that may be in force, by the requests and their answers.
+//! Possible limits in force, by the requests and their answers.
 
 use std::collections::BTreeSet;
 
-/// The limits that may be in force at the port.
+/// The possible limits in force at the port.
 #[derive(Default)]
 pub(crate) struct Books {
-    /// Start of the switch that they are about.
+    /// Start of the switch that they refer to.
     start: u64,
-    /// The last that was answered with success; none before the first.
+    /// The last limit answered with success; `None` before the first.
     certain: Option<u64>,
-    /// Asked for, and not answered with success: it may have been carried out, and
-    /// may still be where its connection stood still.
+    /// Limits requested but not answered with success: they may have been written, or still be, if
+    /// their connection stalled.
     open: BTreeSet<u64>,
-    /// The limit of the program's entries, where provisioning wrote it.
+    /// The limit in the program's entries, if provisioning wrote it.
     planned: u64,
-    /// Bytes were changed on their way: any limit may be in force.
+    /// Whether bytes were changed in transit: any limit may be in force.
     pub(crate) flipped: bool,
     digest: u64,
 }
@@ -40,17 +40,17 @@ impl Books {
         }
     }
 
-    /// Somebody begins to ask for a limit.
+    /// Records that somebody requests a limit.
     pub(crate) fn asked(&mut self, bytes: u64) {
         self.open.insert(bytes);
     }
 
-    /// A limit was answered with success.
+    /// Records a limit that was answered with success.
     pub(crate) fn written(&mut self, bytes: u64) {
         self.certain = Some(bytes);
     }
 
-    /// No call is under way, and no connection holds one back.
+    /// Records the limit while no call is in progress and no connection is stalled.
     pub(crate) fn settled(&mut self, found: Option<u64>) {
         self.open.clear();
         self.certain = found;
@@ -60,7 +60,7 @@ impl Books {
     /// A limit is in force that nobody can have written.
     pub(crate) fn hold(&mut self, start: u64, found: Option<u64>) -> Result<(), String> {
         if start != self.start {
-            // Its connections broke, and its tables are gone.
+            // The connections broke, and the tables are gone.
             self.start = start;
             self.certain = None;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A controller's driver over the simulated network, and what it provisions.
+//! A controller's driver over the simulated network, and its provisioning.
 
 use super::network::Network;
 use std::path::Path;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The driver and the real P4Runtime server of the embedded switch, over
-//! connections that stall, break and change what they carry, in simulated time.
-//! A seed gives the faults and replays exactly.
+//! The driver and the embedded switch's real P4Runtime server, over connections that stall, break
+//! and change bytes, in simulated time. A seed determines the faults and replays exactly.
 //!
 //! `P4RUNTIME_SEEDS=5000` runs more of them, `P4RUNTIME_SEED=N` one.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
@@ -56,9 +55,9 @@ fn what_succeeds_is_in_force_and_all_works_again() {
     assert!(one.is_some() || each.iter().all(|n| *n > 0), "{sum:?}");
 }
 
-/// A bit of our election id changed on its way. The server remembers the highest
-/// that it has seen, as P4Runtime asks for: who reads that one in the driver's
-/// health, and sets a higher one, is the primary again.
+/// A bit of our election id changed in transit. The server remembers the highest one seen, as
+/// P4Runtime requires: by reading it in the driver's health and setting a higher one, a controller
+/// becomes the primary again.
 #[test]
 fn an_election_id_with_a_changed_bit_is_overtaken() {
     run(1182).unwrap();

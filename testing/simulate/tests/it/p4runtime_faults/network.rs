@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Connections in memory that delay, stall, cut and change what they carry, and
-//! the real server at their other end.
+//! In-memory connections that delay, stall, break and change bytes, with the real server at the
+//! other end.
 
 use super::switch::Switch;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -18,13 +18,13 @@ const STALL: Duration = Duration::from_millis(50);
 
 struct State {
     rng: Rng,
-    /// Each piece takes up to so much longer than 1 ms.
+    /// Each piece takes up to this much longer than 1 ms.
     slower_ms: u64,
-    /// Nothing passes; what is sent waits.
+    /// Nothing passes; sent bytes wait.
     stalled: bool,
     /// Nobody listens.
     closed: bool,
-    /// So often a piece has a bit changed.
+    /// Probability that a bit of a piece changes.
     flips: f64,
     server: Server,
     switch: Arc<Switch>,
@@ -47,7 +47,7 @@ fn power_on(seed: u64, start: u64) -> (Arc<Switch>, Server) {
 }
 
 impl Network {
-    /// With a switch that has just started.
+    /// Makes a network with a switch that has just started.
     pub(crate) fn new(seed: u64) -> Self {
         let (switch, server) = power_on(seed, 0);
         let state = State {
@@ -75,7 +75,7 @@ impl Network {
         Arc::clone(&self.lock().switch)
     }
 
-    /// Starts of the switch so far.
+    /// Returns the number of the switch's starts so far.
     pub(crate) fn starts(&self) -> u64 {
         self.lock().starts
     }
@@ -92,29 +92,29 @@ impl Network {
         self.lock().flips = flips;
     }
 
-    /// All connections break.
+    /// Breaks all connections.
     pub(crate) fn cut(&self) {
         self.cut.send_modify(|n| *n += 1);
     }
 
-    /// The switch loses its power; nobody listens until it is back.
+    /// Cuts the switch's power; nobody listens until it is back.
     pub(crate) fn power_off(&self) {
         self.lock().closed = true;
         self.cut();
     }
 
-    /// It starts, without a program.
+    /// Starts the switch, without a program.
     pub(crate) fn power_on(&self) {
         let start = self.lock().starts + 1;
         let (switch, server) = power_on(self.seed, start);
         let mut s = self.lock();
         (s.switch, s.server, s.starts, s.closed) = (switch, server, start, false);
         drop(s);
-        // If it was on, this cuts the connections of its last start.
+        // If it was on, this breaks the connections of its last start.
         self.cut();
     }
 
-    /// A connection to the switch, as TCP would make one.
+    /// Connects to the switch, like TCP.
     ///
     /// # Errors
     /// Nobody listens.
@@ -128,14 +128,14 @@ impl Network {
         let (client, near) = tokio::io::duplex(BUFFER_BYTES);
         let (far, server) = tokio::io::duplex(BUFFER_BYTES);
         let service = self.lock().server.clone().into_service();
-        // As tonic serves, but without the time of day in each answer: a run is
-        // the same at any time.
+        // Like tonic's server, but without the time of day in each answer, so that a run does not
+        // depend on it.
         let serve = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
             .auto_date_header(false)
             .serve_connection(TokioIo::new(server), TowerToHyperService::new(service));
         tokio::spawn(async move {
-            // A connection that breaks is what this is about.
+            // Broken connections are expected here.
             let _ = serve.await;
         });
         tokio::spawn(self.relay(near, far));
@@ -185,7 +185,7 @@ impl Network {
                 break;
             }
         }
-        // The other end reads what is left, and that there is no more.
+        // The other end reads the remaining bytes, and then the end.
         let _ = to.shutdown().await;
     }
 }

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tidemark_southbound::{Health, Southbound};
 
-/// Who has taken over.
+/// State of other controllers.
 pub(crate) struct Others {
-    /// The start of the switch at which somebody else is the primary now, and its id.
+    /// Start of the switch at which another controller is the primary now, and its id.
     pub(crate) primary_at: Option<(u64, u64)>,
-    /// The highest election id that anybody had. As P4Runtime asks for, the server
-    /// remembers it: when its primary goes, nobody with a lower one takes its place.
+    /// Highest election id of any controller. The server remembers it, as P4Runtime requires: when
+    /// its primary leaves, no controller with a lower one replaces it.
     pub(crate) highest: u64,
 }
 
-/// One who takes over, writes a limit, and goes.
+/// Lets a controller take over, write a limit, and leave.
 pub(crate) async fn usurp(
     network: Network,
     fault: Fault,
@@ -45,8 +45,8 @@ pub(crate) async fn usurp(
     others.lock().unwrap().primary_at = None;
 }
 
-/// The highest election id that the server has seen, as its operator reads it
-/// where ours is not the primary.
+/// Returns the highest election id that the server has seen, as its operator reads it if ours is
+/// not the primary.
 pub(crate) fn highest_told(health: &Health) -> Option<u64> {
     let (_, told) = health
         .problem

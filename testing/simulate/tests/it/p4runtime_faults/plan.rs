@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Faults in the run of a seed.
+//! Faults in a seed's run.
 
 use super::network::Network;
 use super::switch::Failing;
 use std::time::Duration;
 use test_support::rng::Rng;
 
-/// Faults begin and have ended by, ms.
+/// Faults begin after the first time and have ended by the second, ms.
 const FROM_MS: u64 = 3_000;
 const TO_MS: u64 = 40_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
-    /// Pieces take up to so long, ms.
+    /// Pieces take up to this long, ms.
     Slow(u64),
-    /// Nothing passes; what is sent arrives afterwards.
+    /// Nothing passes; sent bytes arrive afterwards.
     Stall,
-    /// All connections break, again and again after so long, ms.
+    /// All connections break repeatedly, after this time each, ms.
     Cuts(u64),
-    /// Bits change with this probability for each piece.
+    /// Bits change with this probability per piece.
     Flips(f64),
     /// The switch loses its power.
     Restart,
     /// Writes fail, or are answered late.
     Writes(Failing),
-    /// A controller with a higher election id comes, writes a limit, and goes.
+    /// A controller with a higher election id takes over, writes a limit, and leaves.
     Usurper(u64),
-    /// Ours is killed in the middle of its calls.
+    /// Our controller is killed in the middle of a call.
     Killed,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Fault {
     pub(crate) kind: Kind,
 }
 
-/// The faults of a seed.
+/// Returns the faults of a seed.
 pub(crate) fn faults(seed: u64) -> Vec<Fault> {
     let mut r = Rng::of_part(seed, 2);
     let mut one = |_| {
@@ -66,13 +66,13 @@ pub(crate) fn faults(seed: u64) -> Vec<Fault> {
     (0..count).map(&mut one).collect()
 }
 
-/// When the last one has ended, ms.
+/// Returns the end of the last fault, ms.
 pub(crate) fn quiet_ms(faults: &[Fault]) -> u64 {
     let ends = faults.iter().map(|f| f.at_ms + f.for_ms);
     ends.max().unwrap_or(0).max(FROM_MS)
 }
 
-/// Lets the network and the switch suffer a fault.
+/// Applies a fault to the network and the switch.
 pub(crate) async fn strike(network: Network, fault: Fault) {
     tokio::time::sleep(Duration::from_millis(fault.at_ms)).await;
     let lasts = Duration::from_millis(fault.for_ms);
@@ -97,7 +97,7 @@ pub(crate) async fn strike(network: Network, fault: Fault) {
             network.set_flips(p);
             tokio::time::sleep(lasts).await;
             network.set_flips(0.0);
-            // Who spoke in changed bytes is not believed any more.
+            // Connections with changed bytes are not trusted any more.
             network.cut();
         }
         Kind::Restart => {
@@ -110,7 +110,7 @@ pub(crate) async fn strike(network: Network, fault: Fault) {
             tokio::time::sleep(lasts).await;
             network.switch().set_failing(Failing::default());
         }
-        // The world plays these faults.
+        // The world applies these faults.
         Kind::Usurper(_) | Kind::Killed => {}
     }
 }

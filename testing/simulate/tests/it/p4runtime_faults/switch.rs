@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The switch behind the server: the engine of the embedded switch, with the
-//! compiled program, and writes that fail or take long.
+//! The switch behind the server: the embedded switch's engine with the compiled program, and writes
+//! that fail or take long.
 
 use bytes::Bytes;
 use p4_vm::{Engine, Image};
@@ -22,9 +22,9 @@ const LIMITS: &str = "Ingress.queue_limit";
 /// How writes fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Failing {
-    /// So often one is refused.
+    /// Probability that a write is refused.
     pub(crate) refuses: f64,
-    /// So often one is done at once, and answered only after so long.
+    /// Probability that a write is done at once but answered late, and by how much.
     pub(crate) slow: f64,
     pub(crate) slow_ms: u64,
 }
@@ -32,15 +32,15 @@ pub(crate) struct Failing {
 #[derive(Default)]
 struct Plane {
     engine: Option<Engine>,
-    /// Tables of the entries that are there.
+    /// Tables of the existing entries.
     entries: BTreeMap<u64, String>,
-    /// Port and limit, of the entries of limits.
+    /// Port and limit of the limit entries.
     limits: BTreeMap<u64, (u32, Option<u64>)>,
     sessions: BTreeMap<u32, CloneSession>,
     loads: u64,
 }
 
-/// One start of the switch.
+/// A start of the switch.
 pub(crate) struct Switch {
     plane: Mutex<Plane>,
     rng: Mutex<Rng>,
@@ -67,7 +67,7 @@ fn compile(program: &[u8]) -> Result<Image, TargetError> {
     Ok(Image::new(program))
 }
 
-/// Bytes of a limit; none where the action is another.
+/// Returns the bytes of a limit; `None` for other actions.
 fn bytes_of(action: &EntryAction) -> Option<u64> {
     match action {
         EntryAction::Call(c) if c.name == "Ingress.drop_tail" => {
@@ -93,14 +93,14 @@ impl Switch {
         *locked(&self.failing) = failing;
     }
 
-    /// The limit in force at a port, bytes.
+    /// Returns the limit in force at a port, bytes.
     pub(crate) fn limit(&self, port: u32) -> Option<u64> {
         let plane = locked(&self.plane);
         let found = plane.limits.values().find(|(p, _)| *p == port);
         found.and_then(|(_, bytes)| *bytes)
     }
 
-    /// Entries by their table.
+    /// Returns the number of entries per table.
     pub(crate) fn entries(&self) -> BTreeMap<String, usize> {
         let mut count = BTreeMap::new();
         for table in locked(&self.plane).entries.values() {
@@ -109,7 +109,7 @@ impl Switch {
         count
     }
 
-    /// Carries out a write, unless the switch refuses it; it may answer late.
+    /// Carries out a write, unless the switch refuses it; may answer late.
     async fn write<T>(
         &self,
         f: impl FnOnce(&mut Plane) -> Result<T, TargetError>,

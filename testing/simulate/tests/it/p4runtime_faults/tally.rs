@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counts of the calls of a run, by result.
+//! Counts a run's calls by result.
 
 use std::ops::AddAssign;
 use tidemark_southbound::Error;

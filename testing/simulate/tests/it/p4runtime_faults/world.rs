@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One run: a controller's calls, one after the other, while faults strike.
+//! A run: a controller's calls, one after the other, during faults.
 
 use super::books::Books;
 use super::controllers::{PLANNED_BYTES, PORT, TIMEOUT, driver, limit, plan};
@@ -14,15 +14,15 @@ use tidemark_southbound::p4rt::P4Runtime;
 use tidemark_southbound::{Health, Provisioned, Southbound, SwitchReader};
 use tokio::time::Instant;
 
-/// A call of the driver is a few RPCs; provisioning is more. Each ends in time.
+/// A call of the driver takes a few RPCs; provisioning more. Each ends in time.
 const MOST_RPCS: u32 = 8;
 const MOST_RPCS_OF_A_PLAN: u32 = 16;
-/// A connection that is dead without saying so is found within 10 s and 20 s.
+/// A silently dead connection is found within 10 s and 20 s.
 const RECOVERY_MS: u64 = 40_000;
-/// Then it works without a failure for so long.
+/// Time without failures after that.
 const WORKS_MS: u64 = 10_000;
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Played {
     pub(crate) digest: u64,
@@ -112,7 +112,7 @@ impl World {
         if let Some(id) = health.as_ref().and_then(highest_told)
             && self.books_flipped()
         {
-            // Ours came with a changed bit: the server remembers that one.
+            // Ours arrived with a changed bit: the server remembers that one.
             let mut others = self.others.lock().unwrap();
             others.highest = others.highest.max(id);
         }
@@ -155,7 +155,7 @@ impl World {
         primary.is_some_and(|(at, id)| at == start && id > self.election_id)
     }
 
-    /// Who set a higher election id has gone: ours is started with a higher one.
+    /// Restarts our controller with a higher election id than one that has left.
     fn take_over_again(&mut self) {
         let mut others = self.others.lock().unwrap();
         if others.highest > self.election_id && others.primary_at.is_none() {
@@ -169,7 +169,7 @@ impl World {
         self.books.lock().unwrap().flipped
     }
 
-    /// An occasional action of a controller.
+    /// Does a random action of a controller.
     async fn work(&mut self) -> Result<(), String> {
         self.take_over_again();
         match self.rng.between(0, 5) {
@@ -198,7 +198,7 @@ impl World {
         Ok(())
     }
 
-    /// After the faults all works, and all is as planned.
+    /// After the faults everything must work, and be as planned.
     async fn works_again(&mut self) -> Result<(), String> {
         let health = self.health().await?.unwrap_or_default();
         if !health.connected || !health.primary {
@@ -276,7 +276,7 @@ async fn play(seed: u64) -> Result<Played, String> {
     })
 }
 
-/// Runs a seed in its own time.
+/// Runs a seed in simulated time.
 ///
 /// # Errors
 /// The check that did not hold.
