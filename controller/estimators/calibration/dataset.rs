@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The flows that the weights are judged by: what was observed of each, and
-//! whether it was bottlenecked here.
+//! The flows on which the weights are judged: the observations of each flow, and whether it was
+//! bottlenecked here.
 
 use crate::training::TRAINING;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use tidemark_estimators::calibration::Observation;
 
-/// One flow in one part of one run, seen in one way.
+/// One flow in one part of one run, in one view.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flow {
     pub run: String,
-    /// As the truth table calls it.
+    /// Name of the view in the truth table.
     pub view: String,
     /// Part of the run: `all`, `first` or `last`.
     pub part: String,
-    /// The truth.
+    /// Whether the flow was bottlenecked here, by the truth.
     pub lbp: bool,
     pub observed: Observation,
 }
@@ -24,7 +24,7 @@ pub(crate) fn is_training(flow: &Flow) -> bool {
     TRAINING.contains(&flow.run.as_str())
 }
 
-/// Four digits are more than the weights can use.
+/// Text of a CSV field; four digits are more than the weights can use.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fit of the weights, their intervals, and how sensitive the classes are.
+//! Fits the weights, computes their intervals, and tests how sensitive the classes are to them.
 
 use super::dataset::Flow;
 use std::collections::BTreeMap;
 use tidemark_estimators::calibration::{Observation, WeightKind, Weights, log_odds};
 
-/// How well weights tell LBP flows from others.
+/// How well weights separate LBP flows from the rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Score {
-    /// Mean log-loss of `p_lbp`, nats; each run counts the same.
+    /// Mean log-loss of `p_lbp`, nats; every run has the same weight.
     pub log_loss: f64,
-    /// Flows on the right side of one half.
+    /// Flows whose `p_lbp` is on the right side of one half.
     pub right: usize,
     pub flows: usize,
 }
@@ -21,7 +21,7 @@ impl Score {
     }
 }
 
-/// Flows of the same kind in one run, with how much each counts.
+/// A flow with its weight in the mean loss; the weights of each run's flows add up to the same sum.
 struct Weighed<'a> {
     observed: &'a Observation,
     lbp: bool,
@@ -44,8 +44,7 @@ fn weighed<'a>(flows: &[&'a Flow]) -> Vec<Weighed<'a>> {
         .collect()
 }
 
-/// A flow that is told wrong with certainty costs no more than this, so that no
-/// single one decides.
+/// Largest loss of one flow, so that no confidently wrong flow decides the fit alone.
 const MOST_NATS: f64 = 5.0;
 
 fn loss(flows: &[Weighed<'_>], weights: &Weights) -> f64 {
@@ -75,17 +74,16 @@ pub(crate) fn values(weights: &Weights) -> Vec<f64> {
     weights.list().into_iter().map(|w| w.2).collect()
 }
 
-/// A weight stays within this factor of where the fit starts: beyond it the data
-/// do not say more.
+/// A weight stays within this factor of its start: the data say nothing beyond it.
 const FARTHEST: f64 = 4.0;
-/// Cost, in nats, of moving a weight from its start by a factor e. Holds weights that the
-/// data say nothing about.
+/// Cost, in nats, of moving a weight from its start by a factor e. Holds weights on which the data
+/// have no effect.
 const STAY: f64 = 0.0005;
 const STEPS: [f64; 6] = [0.5, 2.0, 0.8, 1.25, 0.95, 1.05];
 const MOST_ROUNDS: usize = 12;
 
-/// Log-odds that fit the flows best: one weight after the other is moved by a
-/// factor as long as that helps. Thresholds stay.
+/// Returns the weights that fit the flows best: moves one weight after another by a factor as long
+/// as the fit improves. Thresholds stay.
 pub(crate) fn fit(flows: &[&Flow], start: &Weights) -> Weights {
     let flows = weighed(flows);
     let from = values(start);
@@ -124,8 +122,8 @@ pub(crate) fn fit(flows: &[&Flow], start: &Weights) -> Weights {
     Weights::from_values(&best).unwrap()
 }
 
-/// Weights fitted to samples of the flows, drawn with repetition within each
-/// run: 5th and 95th percentile of each weight.
+/// 5th and 95th percentile of each weight, fitted to bootstrap samples: flows drawn with repetition
+/// within each run.
 pub(crate) fn intervals(flows: &[&Flow], start: &Weights, samples: u64) -> Vec<(f64, f64)> {
     let mut by_run: BTreeMap<&str, Vec<&Flow>> = BTreeMap::new();
     for f in flows {
@@ -163,10 +161,10 @@ fn mixed(i: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Factors by which each number is moved alone.
+/// Factors by which each number is changed, one number at a time.
 pub(crate) const MOVES: [f64; 4] = [0.5, 0.8, 1.2, 1.5];
 
-/// Scores with one number moved by each of [`MOVES`].
+/// Scores with number `i` multiplied by each of [`MOVES`].
 pub(crate) fn moved(flows: &[&Flow], weights: &Weights, i: usize) -> [Score; 4] {
     MOVES.map(|factor| {
         let mut values = values(weights);

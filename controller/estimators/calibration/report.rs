@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `weights.csv` and `result.md`.
+//! Contents of `weights.csv` and `result.md`.
 
 use super::dataset::{Flow, is_training};
 use super::fit::{MOVES, Score, fit, intervals, moved, score, values};
 use std::fmt::Write;
 use tidemark_estimators::calibration::{WeightKind, Weights};
 
-/// Samples drawn for the intervals.
+/// Bootstrap samples for the intervals.
 const BOOTSTRAP: u64 = 40;
 
 pub(crate) struct Results {
@@ -14,7 +14,7 @@ pub(crate) struct Results {
     pub markdown: String,
 }
 
-/// The flows of the training runs and of the others.
+/// Splits the flows into those of training runs and those of test runs.
 pub(crate) fn split(flows: &[Flow]) -> (Vec<&Flow>, Vec<&Flow>) {
     flows.iter().partition(|f| is_training(f))
 }
@@ -33,7 +33,7 @@ fn scored(markdown: &mut String, name: &str, sets: [&[&Flow]; 2], weights: &Weig
     writeln!(markdown, "| {name} | {training} | {test} |").unwrap();
 }
 
-/// Everything that is written, from the dataset alone.
+/// Computes the contents of all result files from the dataset alone.
 pub(crate) fn results(flows: &[Flow]) -> Results {
     let (training, test) = split(flows);
     let in_force = Weights::IN_FORCE;

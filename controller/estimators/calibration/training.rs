@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which runs numbers are fitted to.
+//! Names of the runs to which numbers are fitted.
 
-/// Runs that weights are fitted to. The others judge them.
+/// Runs to which the weights are fitted. All other runs test the weights.
 pub(crate) const TRAINING: [&str; 8] = [
     "bbr_n20",
     "bscl_n60_bdp",

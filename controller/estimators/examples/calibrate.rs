@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Calibration of the classifier's weights; `calibration/README.md` describes it.
 //!
-//! `cargo run --release -p tidemark-estimators --example calibrate -- extract`
-//! writes what is observed of each flow of the runs in `../shared/data`, `-- fit`
-//! writes the results from that, `-- fit --check` fails where they differ.
+//! `cargo run --release -p tidemark-estimators --example calibrate -- extract` writes the
+//! observations of each flow of the runs in `../shared/data`, `-- fit` computes the results from
+//! them, `-- fit --check` fails if the stored results differ.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../calibration/mod.rs"]
@@ -25,8 +25,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration")
 }
 
-/// The flows of one part of a run whose class is weighed. Those that the truth
-/// calls short are left out: it means their size, not what limits them.
+/// The flows in one part of a run whose class is decided by the weights. Flows that the truth calls
+/// short are left out: the truth means their size, not what limits them.
 fn flows(run: &Run, recorded: &Recorded, view: &str, part: &str, span_ns: (u64, u64)) -> Vec<Flow> {
     let kinds = kind_of(&run.truth);
     run.estimator
@@ -53,7 +53,7 @@ fn extract() -> Vec<Flow> {
         .flat_map(|f| shared_runs(f).unwrap())
     {
         let recorded = Recorded::read(&path).unwrap();
-        // Of captures that begin late anyway the same would be seen twice.
+        // For captures that begin late anyway, the late views would repeat the same flows.
         let modes = MODES.iter().filter(|m| {
             m.view.lose_one_in == 0 && (m.view.from_s == 0.0 || !begins_late(&recorded))
         });

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Prints truth and estimate of every run in `../shared/data` (of the golden set if
-//! that is missing) as Markdown tables: `make truth`, or
-//! `cargo run --release -p tidemark-estimators --example truth_table`. Each run
-//! is seen with the senders' windows and without, from its start and late, and
-//! with lost reports; the second table tells how often each range holds the truth.
+//! Prints truth and estimate of every run in `../shared/data` (or of the golden set without it) as
+//! Markdown tables: `make truth`, or
+//! `cargo run --release -p tidemark-estimators --example truth_table`. Each run is estimated with
+//! and without the senders' windows, from its start and from later on, and with lost reports; the
+//! second table shows how often each range contains the truth.
 //!
-//! With `TIDEMARK_RUNS=DIR` it takes the runs in that directory; `-- --run NAME` takes
-//! one of them; `-- --wrong` lists the flows that are classed wrong, `-- --ranges` every
-//! range and its truth (CSV); `-- --transports` also sees flows as QUIC. `-- --definitions`
-//! compares with the definitions on the whole trace instead, `-- --sampled` adds
-//! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
-//! spans of 20 s, `-- --advice` prints the advice, and predictions for the limits
-//! (packets) that follow, `-- --measured` the input of the rules (JSON lines).
+//! `TIDEMARK_RUNS=DIR` takes the runs in that directory instead; `-- --run NAME` takes one run;
+//! `-- --wrong` lists the misclassified flows, `-- --ranges` every range with its truth (CSV);
+//! `-- --transports` adds views of the flows as QUIC. `-- --definitions` compares with the
+//! definitions on the whole trace instead, `-- --sampled` adds a passive view of one packet in 8 to
+//! that, `-- --spans` prints the worst of all spans of 20 s, `-- --advice` prints the advice, and
+//! predictions for the limits (packets) that follow, `-- --measured` the rules' input (JSON lines).
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../calibration/training.rs"]
@@ -38,7 +37,7 @@ fn label(view: View) -> &'static str {
     }
 }
 
-/// The worst that any 20 s after the warm-up give.
+/// Prints the worst values over all spans of 20 s after the warm-up.
 fn spans(name: &str, view: View, r: &Run) {
     let (mut worst_n, mut least_right, mut worst_t) = (0.0f64, 1.0f64, 0.0f64);
     let (mut n_low, mut n_high) = (f64::INFINITY, 0.0f64);
@@ -71,7 +70,7 @@ fn spans(name: &str, view: View, r: &Run) {
     );
 }
 
-/// The advice, and predictions for other limits.
+/// Prints the advice, and predictions for other limits.
 fn advice(name: &str, view: View, e: &LinkEstimate) {
     let m = e.measured();
     let packets: Vec<f64> = std::env::args().filter_map(|a| a.parse().ok()).collect();
@@ -106,7 +105,7 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
     }
 }
 
-/// Digits that a number needs here.
+/// Rounds every number to six significant digits.
 fn rounded(value: &mut Value) {
     match value {
         Value::Number(n) if n.is_f64() => {
@@ -119,7 +118,7 @@ fn rounded(value: &mut Value) {
     }
 }
 
-/// Input of the rules from each run, a line of JSON for each view.
+/// Prints the rules' input for each run: one line of JSON per view.
 fn measured() {
     for recorded in wanted() {
         for view in [View::PROBED, View::PASSIVE] {
@@ -135,14 +134,14 @@ fn measured() {
     }
 }
 
-/// Runs asked for by name, or all.
+/// The runs named in the arguments, or all runs.
 fn wanted() -> impl Iterator<Item = test_support::golden::Run> {
     let mut arguments = std::env::args().skip_while(|a| a != "--run").skip(1);
     let name = arguments.next();
     runs().filter(move |r| name.as_ref().is_none_or(|n| *n == r.name))
 }
 
-/// Every run in every way, then what the ranges hold.
+/// Prints every run in every view, then how often the ranges contain the truth.
 fn verdicts() {
     let mut coverage = Coverage::default();
     let (mut failed, mut all) = (0, 0);
@@ -226,7 +225,7 @@ fn main() {
                 }
             }
             if e.estimates.t_e_ms.is_none() {
-                // Nothing is bottlenecked here: no T_e, and none of what rests on it.
+                // No flow is bottlenecked here: no T_e, and nothing that depends on it.
                 let (n, right) = (e.estimates.n_b, j.long_right);
                 println!(
                     "| {name} | {} | {:.0} / {:.1} ({:.1}-{:.1}) | {right}/{} | - | - | - | - | {:.4} | - | {:.6} |",

@@ -3,15 +3,15 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds of what is kept, and thresholds of the classes.
+/// Limits on what is kept, and thresholds of the classes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EstimatorConfig {
     /// Interval records, drops and events older than this are dropped, s.
     pub retention_s: f64,
-    /// How far before the window a flow's records may bear on its class, s.
+    /// How far before the window a flow's records can affect its class, s.
     pub history_s: f64,
-    /// A reduction this long ago counts 1/e of a fresh one for the class, s.
+    /// Age at which a reduction counts 1/e of a fresh one for the class, s.
     pub memory_s: f64,
     /// Link intervals kept per link.
     pub max_link_intervals: usize,
@@ -23,19 +23,17 @@ pub struct EstimatorConfig {
     pub max_all_flow_intervals: usize,
     /// Drops kept per link.
     pub max_drops: usize,
-    /// Flows kept, over all links: of more, the short ones that sent last longest
-    /// ago go first.
+    /// Flows kept over all links. Beyond that, short flows that have been silent longest go first.
     pub max_flows: usize,
-    /// Flows listed in an estimate; the counts are of all.
+    /// Flows listed in an estimate; counts include all flows.
     pub max_listed_flows: usize,
     /// Events (retransmissions, state changes) kept over all flows.
     pub max_events: usize,
-    /// A flow of at most this many packets in its life is SHORT.
+    /// A flow of at most this many packets in total is SHORT.
     pub short_packets: u64,
-    /// A window or rate that falls to this part of its recent level is a
-    /// significant reduction.
+    /// A fall of the window or rate to this part of its recent level is a significant reduction.
     pub reduction_ratio: f64,
-    /// RTT taken for a flow of which none is known, ms.
+    /// RTT assumed for a flow whose RTT is unknown, ms.
     pub default_rtt_ms: f64,
 }
 

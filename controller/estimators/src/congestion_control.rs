@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Congestion control recognised from a window's trajectory.
+//! Recognises the congestion control from a window's trajectory.
 
 use crate::reductions::Reduction;
 use crate::stats::quantile;
 use crate::types::CongestionControl;
 use std::ops::Range;
 
-/// Smallest window before a reduction of which the ratio means anything: a
-/// window of 5 halves to 2 or 3.
+/// Smallest window before a reduction with which the ratio is meaningful: a window of 5 halves to 2
+/// or 3.
 const MIN_WINDOW_PKTS: f64 = 8.0;
 
-/// Median distance of the factors from their median at most: theirs is a constant of the
-/// control, that of Illinois, Westwood+ and H-TCP follows the path.
+/// Largest median distance of the factors from their median: a recognised control reduces by a
+/// constant factor; Illinois, Westwood+ and H-TCP follow the path.
 const MOST_SPREAD: f64 = 0.03;
 
-/// Recovery takes so long before a window grows.
+/// Length of recovery before the window grows, round trips.
 const RECOVERY_ROUNDS: f64 = 1.5;
-/// Growth of fewer rounds is not seen.
+/// Fewest round trips with which growth is measured.
 const LEAST_ROUNDS: f64 = 3.0;
-/// Segments a round; half of one where every second segment is acknowledged.
+/// Segments per round trip; half a segment if every second segment is acknowledged.
 const RENO_GROWTH: Range<f64> = 0.25..2.0;
-/// Of a hundredth of the window a round (Kelly 2003), or a segment where that is more: Linux's.
+/// Relative to 1 % of the window per round trip (Kelly 2003), or one segment if more (Linux).
 const SCALABLE_GROWTH: Range<f64> = 0.25..2.0;
 const SCALABLE_PART: f64 = 0.01;
-/// Of the window that is expected.
+/// Relative to the expected window.
 const CUBIC_GROWTH: Range<f64> = 0.6..1.35;
-/// Reduction over half the share of marks.
+/// Reduction relative to half the share of marks.
 const DCTCP_OF_SHARE: Range<f64> = 0.5..2.0;
-/// C of RFC 9438, segments/s^3, and its alpha with beta 0.7, segments a round.
+/// C of RFC 9438, segments/s^3, and its alpha for beta 0.7, segments per round trip.
 const CUBIC_C: f64 = 0.4;
 const CUBIC_RENO: f64 = 0.53;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Recognised {
     pub cc: CongestionControl,
-    /// Median factor of its reductions.
+    /// Median factor of the reductions.
     pub beta: Option<f64>,
 }
 
-/// Recognises by the factor the window is multiplied with on loss, and by its growth until the
-/// next: Reno 1/2, CUBIC 717/1024, Scalable 7/8, each time. Veno and HighSpeed reduce to 0.44 to
-/// 0.47, and are nobody's. A window that comes back to its level within a
-/// few RTTs each time follows a model of the path and not its losses: BBR.
-/// DCTCP reduces by half the share of its packets that are `marked`, where more are than
-/// dropped: of others' reductions that is a small part.
+/// Recognises the control by the factor by which losses multiply the window, and by its growth up
+/// to the next loss. The factor is constant: Reno 1/2, CUBIC 717/1024, Scalable 7/8. Veno and
+/// HighSpeed, 0.44 to 0.47, match no name. A window that returns to its level within a few RTTs
+/// each time follows a model of the path instead of its losses: BBR. DCTCP reduces by half the
+/// share `marked` of its packets, given if more are marked than dropped; other controls reduce by
+/// far more than that.
 pub(crate) fn recognise(reductions: &[Reduction], marked: Option<f64>) -> Recognised {
     let wide: Vec<&Reduction> = reductions
         .iter()
@@ -58,7 +58,7 @@ pub(crate) fn recognise(reductions: &[Reduction], marked: Option<f64>) -> Recogn
     }
     let ratios: Vec<f64> = wide
         .iter()
-        // A timeout sets the window to one; its threshold still tells.
+        // After a timeout the window is one; the threshold still shows the factor.
         .filter_map(|r| {
             r.threshold_ratio
                 .or((r.after > 2.0).then_some(r.after / r.before))
@@ -86,7 +86,7 @@ pub(crate) fn recognise(reductions: &[Reduction], marked: Option<f64>) -> Recogn
     Recognised { cc, beta }
 }
 
-/// The window grows between reductions as that of the control does (median).
+/// Whether the median growth between reductions is that of the control.
 fn grows_as(cc: CongestionControl, reductions: &[Reduction]) -> bool {
     let growth = reductions.windows(2).filter_map(|pair| {
         let [a, b] = pair else { return None };
@@ -102,7 +102,7 @@ fn grows_as(cc: CongestionControl, reductions: &[Reduction]) -> bool {
     quantile(&grown, 0.5).is_some_and(|g| range.contains(&g))
 }
 
-/// From a reduction to the level before the next one.
+/// Growth from a reduction to the level before the next reduction.
 #[derive(Clone, Copy)]
 struct Growth {
     before: f64,
@@ -113,7 +113,7 @@ struct Growth {
 }
 
 impl Growth {
-    /// `None` where the window is not known, or the time is too short for its growth to be seen.
+    /// `None` if the window is unknown, or the time is too short to measure growth.
     fn between(a: &Reduction, b: &Reduction) -> Option<Self> {
         let from = a.after.max(a.threshold_ratio.map_or(0.0, |r| r * a.before));
         let recovery_s = RECOVERY_ROUNDS * a.rtt_ns as f64 / 1e9;
@@ -138,7 +138,7 @@ impl Growth {
         self.per_round() / (SCALABLE_PART * f64::midpoint(self.from, self.to)).max(1.0)
     }
 
-    /// Of the level that CUBIC reaches in the time (RFC 9438, sections 4.2 and 4.3).
+    /// Relative to the window that CUBIC reaches in this time (RFC 9438, sections 4.2 and 4.3).
     fn of_cubic(self) -> f64 {
         let k = ((self.before - self.from).max(0.0) / CUBIC_C).cbrt();
         let cubic = CUBIC_C * (self.seconds - k).powi(3) + self.before;
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    /// Reductions by these factors, so many round trips of growth apart.
+    /// Reductions by these factors, `rounds` round trips of growth apart.
     fn sawtooth(ratios: &[f64], rounds: f64) -> Vec<Reduction> {
         let at = |i: usize| (i as f64 * (rounds + RECOVERY_ROUNDS) * RTT_S * 1e9) as u64;
         let all = ratios.iter().enumerate();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn by_factor_and_growth() {
-        // At short round trips CUBIC grows by 0.53 segments in each.
+        // At short RTTs CUBIC grows by 0.53 segments per round trip.
         for (ratio, rounds, cc) in [
             (0.5, 50.0, CongestionControl::Reno),
             (0.5, 100.0, CongestionControl::Reno),
@@ -193,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Hybla grows faster than Reno, Vegas not at all; DCTCP is reduced each few round trips.
+    /// Hybla grows faster than Reno, Vegas does not grow; DCTCP reduces every few round trips.
     #[test]
     fn one_that_grows_otherwise_has_no_name() {
         for (ratio, rounds) in [
@@ -212,8 +212,8 @@ mod tests {
         );
     }
 
-    /// Veno and HighSpeed reduce a little further than Reno; Illinois, Westwood+ and H-TCP
-    /// by what the path is like. Of 128 simulated flows 5 had another's name.
+    /// Veno and HighSpeed reduce a little further than Reno; Illinois, Westwood+ and H-TCP depend
+    /// on the path. Of 128 simulated flows 5 got a wrong name.
     #[test]
     fn controls_that_are_not_known_have_no_name() {
         for ratio in [0.44, 0.46, 0.56, 0.6, 0.78] {
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(recognise(&[], None).cc, CongestionControl::Unknown);
     }
 
-    /// Of a flow of 40 packets DCTCP marks about a fifth; of Scalable's a thirteenth.
+    /// DCTCP marks about a fifth of a flow of 40 packets; with Scalable a thirteenth is marked.
     #[test]
     fn one_that_reduces_by_half_the_share_of_marks_is_dctcp() {
         let named = |ratio, marked| recognise(&sawtooth(&[ratio; 5], 8.0), marked).cc;

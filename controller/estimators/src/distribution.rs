@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Distribution of the occupancy met by arrivals, as bins.
+//! Distribution of the occupancy seen by arriving packets, as bins.
 
 use crate::estimator::Estimator;
 use crate::types::LinkId;
@@ -7,25 +7,25 @@ use serde::{Deserialize, Serialize};
 use tidemark_proto::histogram::{Counts, bucket_range};
 use tidemark_proto::telemetry::LinkInterval;
 
-/// How many arrivals met which occupancy, while one limit was in force.
+/// Number of arrivals by the occupancy they saw, while one limit was in force.
 ///
-/// Bins are those of the collector: one byte wide below 128 bytes, above at most
-/// 1/64 of their lower end. Empty bins are left out.
+/// Bins are those of the collector: one byte wide below 128 bytes, and at most 1/64 of their lower
+/// end above. Empty bins are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct OccupancyDistribution {
-    /// Start of the first interval, switch's clock.
+    /// Start of the first interval, switch clock.
     pub from_ns: u64,
     /// End of the last interval.
     pub to_ns: u64,
-    /// Limit in force throughout; 0 where the reports do not tell.
+    /// Limit in force throughout; 0 if the reports do not include it.
     pub limit_bytes: u64,
-    /// Arrivals that were reported, those dropped included.
+    /// Reported arrivals, including drops.
     pub arrivals: u64,
-    /// Median occupancy met, bytes.
+    /// Median occupancy seen by arrivals, bytes.
     pub p50_bytes: Option<f64>,
     /// 99th percentile, bytes.
     pub p99_bytes: Option<f64>,
-    /// Largest occupancy met, bytes.
+    /// Largest occupancy seen, bytes.
     pub max_bytes: u64,
     /// Lower end of each bin, ascending.
     pub low_bytes: Vec<u64>,
@@ -36,9 +36,9 @@ pub struct OccupancyDistribution {
 }
 
 impl Estimator {
-    /// The distribution over the intervals within `[from_ns, to_ns)` (the node's
-    /// clock), as far back as the limit is that of the last of them: occupancies
-    /// under two limits are two distributions. Empty for a link without records.
+    /// The distribution over the intervals within `[from_ns, to_ns)` (the node's clock), back to
+    /// the last change of the limit: occupancies under two limits are two distributions. Empty for
+    /// a link without records.
     pub fn occupancy_distribution(
         &self,
         link: LinkId,
@@ -58,7 +58,7 @@ fn of<'a>(newest_first: impl Iterator<Item = &'a LinkInterval>) -> OccupancyDist
     let mut counts = Counts::new();
     let mut limit = None;
     for r in newest_first {
-        // An interval that saw no arrival states no limit.
+        // An interval without arrivals reports no limit.
         if r.arrivals > 0 && *limit.get_or_insert(r.limit_bytes) != r.limit_bytes {
             break;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The streaming front: takes updates, answers questions about links.
+//! Streaming entry point: takes updates and estimates links.
 
 use crate::assemble;
 use crate::classify::Observation;
@@ -17,7 +17,7 @@ use tidemark_proto::telemetry::{LinkInterval, Node, Update};
 pub struct Estimator {
     config: EstimatorConfig,
     store: Store,
-    /// By node and port.
+    /// Configuration of the ports, by node and port.
     ports: FxHashMap<(u32, u32), LinkInfo>,
 }
 
@@ -30,8 +30,8 @@ impl Estimator {
         }
     }
 
-    /// Tells names, capacities and overheads of the ports, from
-    /// `CollectorInfo.nodes`. May be called again when they change.
+    /// Sets names, capacities and overheads of the ports, from `CollectorInfo.nodes`. May be called
+    /// again after changes.
     pub fn set_nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             for port in &node.ports {
@@ -49,23 +49,23 @@ impl Estimator {
         }
     }
 
-    /// Tells name, capacity and overheads of one port of a node.
+    /// Sets name, capacity and overheads of one port of a node.
     pub fn set_port(&mut self, (node_id, port): (u32, u32), info: LinkInfo) {
         self.ports.insert((node_id, port), info);
     }
 
-    /// Forgets what was seen at a node whose clock restarted: its records
-    /// would lie in the future of those that come now.
+    /// Removes the records of a node whose clock restarted: they would lie in the future of new
+    /// records.
     pub fn forget_node(&mut self, node_id: u32) {
         self.store.forget_node(node_id);
     }
 
-    /// Forgets what was seen at a link; its configuration stays.
+    /// Removes the records of a link; its configuration stays.
     pub fn forget_link(&mut self, link: LinkId) {
         self.store.forget_link(link);
     }
 
-    /// Takes one update of the collector's stream.
+    /// Processes one update of the collector's stream.
     pub fn push(&mut self, update: &Update) {
         let c = &self.config;
         if let Some(s) = &update.status {
@@ -89,7 +89,7 @@ impl Estimator {
         for event in &update.events {
             self.store.push_event(*event, c.max_events);
         }
-        // Expiry walks all flows: once per percent of the retention is enough.
+        // Expiry visits all flows: once per percent of the retention is enough.
         let retention_ns = (c.retention_s.max(0.0) * 1e9) as u64;
         let due = self.store.is_expiry_due(retention_ns / 100);
         if due || self.store.is_crowded(c.max_flows) {
@@ -98,18 +98,18 @@ impl Estimator {
         }
     }
 
-    /// True if a node is seen in the metadata of packets alone (INT-MD), which tells no drop.
+    /// Whether the node is seen only in metadata of packets (INT-MD), which shows no drops.
     pub fn are_drops_untold(&self, node_id: u32) -> bool {
         self.store.nodes_of_hops_alone.contains(&node_id)
     }
 
-    /// True if no packet of a link was reported from `since_ns` on.
+    /// Whether no packet of a link has been reported since `since_ns`.
     pub fn is_quiet(&self, link: LinkId, since_ns: u64) -> bool {
         let newest = self.store.links.get(&link).and_then(|l| l.reported_ns);
         newest.is_none_or(|start_ns| start_ns < since_ns)
     }
 
-    /// Links of which interval records are kept, in order.
+    /// Links with interval records, in order.
     pub fn links(&self) -> Vec<LinkId> {
         let mut ids: Vec<LinkId> = self
             .store
@@ -122,13 +122,13 @@ impl Estimator {
         ids
     }
 
-    /// Time kept of a link: start of the oldest and end of the newest interval.
+    /// Time span of a link's records: start of the oldest and end of the newest interval.
     pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
         let store = self.store.links.get(&link)?;
         Some((store.intervals.front()?.start_ns, store.latest_ns))
     }
 
-    /// Interval records kept of a link, oldest first.
+    /// Interval records of a link, oldest first.
     pub(crate) fn link_intervals(
         &self,
         link: LinkId,
@@ -137,15 +137,14 @@ impl Estimator {
         kept.into_iter().flat_map(|l| l.intervals.iter())
     }
 
-    /// Estimates a link over the intervals that lie within `[from_ns, to_ns)`
-    /// (the node's clock). A link without records gives an empty estimate with
-    /// regime unknown.
+    /// Estimates a link over the intervals within `[from_ns, to_ns)` (the node's clock). A link
+    /// without records gives an empty estimate with regime unknown.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         assemble::link(&self.window(link, from_ns, to_ns), &self.config)
     }
 
-    /// [`Self::estimate`], and N_b alone over its last part, from `recent_ns` on, for little
-    /// more time. The flows' history begins for both where that of the whole does, so that
+    /// [`Self::estimate`], and N_b alone over the last part, from `recent_ns` on, for little more
+    /// time. The flows' history begins for both at the start of the whole window's history, so that
     /// this N_b may differ a little from [`Self::n_b`] over the same part.
     pub fn estimate_and_recent_n_b(
         &self,
@@ -158,13 +157,13 @@ impl Estimator {
         assemble::link_and_recent_n_b(window, recent_ns, &self.config)
     }
 
-    /// N_b alone over `[from_ns, to_ns)`: equal to that of [`Self::estimate`], for less time.
+    /// N_b alone over `[from_ns, to_ns)`: the value of [`Self::estimate`] in less time.
     pub fn n_b(&self, link: LinkId, from_ns: u64, to_ns: u64) -> Estimate {
         assemble::n_b(&self.window(link, from_ns, to_ns), &self.config)
     }
 
-    /// Observations of each flow whose class is weighed, over the same window: for the
-    /// calibration of the weights.
+    /// Observations of each flow whose class is decided by the weights, over the same window, for
+    /// calibrating the weights.
     pub fn observations(
         &self,
         link: LinkId,
@@ -182,22 +181,22 @@ impl Estimator {
         LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns)
     }
 
-    /// Records lost to the bounds of memory so far.
+    /// Records removed so far by the limits on memory.
     pub fn evicted(&self) -> Evicted {
         self.store.evicted
     }
 
-    /// Memory of all records, bytes.
+    /// Memory used by all records, bytes.
     pub fn memory_bytes(&self) -> usize {
         self.store.memory_bytes()
     }
 
-    /// Flows with interval records at present, over all links.
+    /// Current number of flows with interval records, over all links.
     pub fn flows_kept(&self) -> usize {
         self.store.flow_count()
     }
 
-    /// Flows described at present.
+    /// Current number of described flows.
     pub fn flow_count(&self) -> usize {
         self.store.info.len()
     }

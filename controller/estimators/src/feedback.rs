@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Base RTT of a flow from how soon its sender answers losses and marks here, where no
-//! handshake was seen. The collector measures it packet by packet (`feedback_rtt_us`).
+//! Estimates a flow's base RTT from how soon its sender responds to losses and marks here, if no
+//! handshake was seen. The collector measures each response (`feedback_rtt_us`).
 
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
-/// Samples needed: a single one may be a repair by a timeout.
+/// Least number of samples: a single sample may be a retransmission after a timeout.
 const LEAST: usize = 3;
 /// Most samples are a little too long, by the time between two packets or a delayed
-/// acknowledgement; some are of timeouts, or too short where reports are missing.
+/// acknowledgement; some include timeouts, or are too short because reports are missing.
 const QUANTILE: f64 = 0.35;
-/// Quantiles whose distance tells how sure this one is.
+/// Quantiles whose distance gives the uncertainty of the estimate.
 const SPREAD: (f64, f64) = (0.2, 0.5);
-/// Least relative error.
+/// Smallest relative error.
 const ERROR: f64 = 0.02;
 
-/// Base RTT (s) and its relative error.
+/// Returns the base RTT (s) and its relative error.
 pub(crate) fn feedback(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
     let samples: Vec<f64> = flow
         .history
@@ -49,7 +49,7 @@ mod tests {
         feedback(&FlowWindow::of_records(records.iter().collect()))
     }
 
-    /// One repair by a timeout, one sample where reports were missing, and records without.
+    /// One repair after a timeout, one sample with missing reports, and records without samples.
     #[test]
     fn odd_samples_do_not_matter() {
         let mut samples = [20_100, 20_200, 0, 20_150, 20_120, 0, 20_180, 20_110, 20_160].to_vec();
@@ -62,7 +62,7 @@ mod tests {
         assert!(error < 0.03, "{error}");
     }
 
-    /// As of a flow that queues elsewhere.
+    /// Samples of a flow that queues elsewhere.
     #[test]
     fn samples_that_differ_are_known_so_roughly() {
         let (_, error) = told(&[24_000, 36_000, 47_000, 58_000]).unwrap();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Time without records. The collector gives a configured port a record of every
-//! interval, one without packets too: where there is none, it did not reach us (the
-//! connection was cut, or we read too slowly), and what happened then is not known.
+//! Time without records. The collector sends a record of every interval of a configured port, even
+//! without packets: if a record is missing, it did not arrive (the connection was cut, or we read
+//! too slowly), and nothing is known about that interval.
 
 use std::ops::Range;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// Times between records, in order of their start, that none of them covers, ns.
+/// Times that no record covers, ns; `intervals` must be in order of their start.
 pub(crate) fn gaps(intervals: &[&LinkInterval]) -> Vec<Range<u64>> {
     let mut gaps = Vec::new();
     let mut covered_ns = intervals.first().map_or(0, |r| r.start_ns);
@@ -19,7 +19,7 @@ pub(crate) fn gaps(intervals: &[&LinkInterval]) -> Vec<Range<u64>> {
     gaps
 }
 
-/// Their length, ns.
+/// Total length of the gaps, ns.
 pub(crate) fn length_ns(gaps: &[Range<u64>]) -> u64 {
     gaps.iter().map(|g| g.end - g.start).sum()
 }
@@ -41,7 +41,7 @@ mod tests {
         queue: 0,
     };
 
-    /// 10 Mb/s, full.
+    /// A record of a full 10 Mb/s link.
     fn interval(number: u64) -> LinkInterval {
         LinkInterval {
             node_id: LINK.node_id,
@@ -56,7 +56,7 @@ mod tests {
     }
 
     proptest! {
-        /// Records and gaps make up the whole time, and share none of it.
+        /// Records and gaps together cover the whole time, without overlap.
         #[test]
         fn gaps_are_what_no_record_covers(there in prop::collection::vec(any::<bool>(), 1..200)) {
             let came: Vec<_> = (0u64..).zip(&there).filter(|(_, t)| **t).map(|(n, _)| interval(n)).collect();
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(gaps(&[]), []);
     }
 
-    /// Of 50 windows of ten round trips 17 lie within the gap or reach into it.
+    /// Of 50 windows of ten round trips, 17 overlap the gap.
     #[test]
     fn windows_that_reach_into_a_gap_do_not_count_as_idle() {
         let mut store = Store::default();
@@ -100,7 +100,7 @@ mod tests {
         assert!((seen.p01.unwrap() - 1.0).abs() < 1e-9, "{seen:?}");
     }
 
-    /// A connection that was cut for 3 s of 10 took the link for idle then.
+    /// A connection cut for 3 of 10 s used to make the link look idle then.
     #[test]
     fn a_cut_connection_leaves_the_utilisation_as_it_was() {
         let estimate = |configured: bool| {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(cut.unrecorded_s, 3.0);
         assert!((cut.utilisation.mean.unwrap() - 1.0).abs() < 1e-9);
         assert!(cut.caveats.iter().any(|c| c.contains("3.00 s")));
-        // Nothing of the node is no idle link; a report of another port is the sign of one.
+        // Silence of the whole node does not show an idle link; a report of another port does.
         let silent = |others: u32| {
             let mut e = Estimator::new(EstimatorConfig::default());
             for port in [LINK.port, LINK.port + 1] {
@@ -151,7 +151,7 @@ mod tests {
         };
         assert_eq!(silent(0), (None, None));
         assert_eq!(silent(1), (Some(0.0), None));
-        // A port that nobody configured has no records while nothing comes by.
+        // A port that is not configured has no records while it is idle.
         let unnamed = estimate(false);
         assert_eq!(unnamed.unrecorded_s, 0.0);
     }

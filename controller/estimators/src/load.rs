@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Load, regime (NGI §III) and whether the link can be saturated (OI §3.2).
+//! Regime (NGI §III), and whether the flows can saturate the link (OI §3.2).
 
 use crate::types::{Evidence, Regime, RegimeEstimate, Saturable};
 
-/// Facts that decide the regime.
+/// Inputs that decide the regime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LoadFacts {
     pub arrivals: u64,
@@ -12,17 +12,17 @@ pub(crate) struct LoadFacts {
     pub rho: Option<f64>,
     pub rho_other: Option<f64>,
     pub loss_rate: f64,
-    /// Median window of the LBP flows, weighted by bytes, segments: flows starved next to
-    /// others that fill the link do not make it an overload.
+    /// Median window of the LBP flows, weighted by bytes, segments: starved flows next to flows
+    /// that fill the link do not make an overload.
     pub lbp_window_pkts: Option<f64>,
     pub evidence: Evidence,
 }
 
-/// Load of others at which nothing is left for elastic flows.
+/// Load of non-LBP flows with which nothing is left for elastic flows.
 const FULL: f64 = 0.99;
-/// A loss rate that persists at minimum windows.
+/// Loss rate above which loss at minimum windows means overload.
 const PERSISTING_LOSS: f64 = 0.05;
-/// Windows at their minimum, segments.
+/// Largest windows that count as minimum, segments.
 const MINIMUM_WINDOW: f64 = 2.0;
 
 pub(crate) fn regime(f: &LoadFacts) -> RegimeEstimate {
@@ -87,8 +87,8 @@ fn decide(f: &LoadFacts) -> (Regime, String) {
     }
 }
 
-/// Saturable: some flow has no other limit, or the limits of all add up to the
-/// capacity. `limits_bytes_per_s` are those of flows that are not LBP.
+/// Saturable: a flow has no other limit, or all limits add up to the capacity. `limits_bytes_per_s`
+/// is the sum of the limits of flows that are not LBP.
 pub(crate) fn saturable(
     n_b: f64,
     limits_bytes_per_s: f64,

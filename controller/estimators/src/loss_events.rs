@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loss events: drops and CE marks closer than Tₑ belong together (BSCL §III-C);
-//! and what single flows lose at once.
+//! Groups drops and CE marks closer than Tₑ into loss events (BSCL §III-C), and finds flows that
+//! lose much at once.
 
 use crate::signals::Signal;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -12,11 +12,11 @@ pub(crate) struct LossEvent {
     pub to_ns: u64,
     /// Packets dropped or marked.
     pub packets: u64,
-    /// Flows of the given set that lost in it.
+    /// Flows of the given set that lost a packet in the event.
     pub flows: u64,
 }
 
-/// Groups signals, ordered by time; `of` are the flows counted.
+/// Groups signals, ordered by time, into loss events; `of` holds the flows that are counted.
 pub(crate) fn loss_events(signals: &[Signal], gap_ns: u64, of: &FxHashSet<u64>) -> Vec<LossEvent> {
     let mut events: Vec<LossEvent> = Vec::new();
     let mut lost: FxHashSet<u64> = FxHashSet::default();
@@ -44,24 +44,23 @@ pub(crate) fn loss_events(signals: &[Signal], gap_ns: u64, of: &FxHashSet<u64>) 
     events
 }
 
-/// Events of longer than this many round trips, on average, have merged: senders
-/// reduce several times in one of them.
+/// Mean length in round trips above which events have merged: senders reduce several times in each.
 const MERGED_RTTS: f64 = 8.0;
 
-/// Whether losses follow one another so closely that events cannot be told apart:
-/// drops per event then say nothing of a single one (BSCL's L).
+/// Whether losses follow one another so closely that events cannot be told apart: drops per event
+/// then say nothing about a single event (BSCL's L).
 pub(crate) fn merged(events: &[LossEvent], rtt_ns: u64) -> bool {
     let length: u64 = events.iter().map(|e| e.to_ns - e.from_ns).sum();
     length as f64 > MERGED_RTTS * rtt_ns as f64 * events.len() as f64
 }
 
-/// Fewer drops at once are bursts, whatever the window.
+/// Fewer drops at once are a burst, whatever the window.
 const LEAST_OVERSHOOT: u64 = 5;
 
-/// Drops of flows that lost half of their mean window or more within a round
-/// trip. A flow in congestion avoidance sends a segment too many per RTT and its
-/// own bursts; one in slow start has doubled its window when the first loss shows.
-/// `of` has round trip (ns) and mean window (segments) of the flows looked at.
+/// Drops of flows that lost at least half of their mean window within a round trip. A flow in
+/// congestion avoidance sends one segment too many per RTT plus its own bursts; a flow in slow
+/// start has doubled its window when the first loss shows. `of` holds round trip (ns) and mean
+/// window (segments) of the flows considered.
 pub(crate) fn overshoot_drops(drops: &[(u64, u64)], of: &FxHashMap<u64, (u64, f64)>) -> u64 {
     let mut open: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
     let mut total = 0;
@@ -92,8 +91,8 @@ mod tests {
         let of: FxHashMap<u64, (u64, f64)> = [(1, (10, 12.0)), (2, (10, 12.0)), (3, (10, 4.0))]
             .into_iter()
             .collect();
-        // Flow 1 loses 6 of 12 at once, flow 2 loses 6 in two round trips, flow 3
-        // a burst of 4, flow 9 is another's.
+        // Flow 1 loses 6 of 12 at once, flow 2 loses 6 over two round trips, flow 3 has a burst of
+        // 4, flow 9 is not in `of`.
         let mut drops: Vec<(u64, u64)> = (0..6).map(|i| (100 + i, 1)).collect();
         drops.extend((0..6).map(|i| (100 + 4 * i, 2)));
         drops.extend((0..4).map(|i| (100 + i, 3)));
@@ -112,7 +111,7 @@ mod tests {
             packets: 1 + flow / 3,
         });
         let events = loss_events(&signals, 10, &of);
-        // 14 → 24 is exactly the RTT: not closer.
+        // From 14 to 24 is exactly the gap: not closer.
         let got: Vec<(u64, u64)> = events.iter().map(|e| (e.packets, e.flows)).collect();
         assert_eq!(got, [(3, 2), (2, 0), (2, 0)]);
         assert!(loss_events(&[], 10, &of).is_empty());

@@ -5,17 +5,15 @@ use crate::rtt::BaseRtt;
 use crate::types::{Estimate, Evidence};
 use tidemark_rules::quantiles::Z90;
 
-/// Fewer base RTTs than this, of less than half of the flows, are too few to
-/// stand for all: Tₑ is ruled by the shortest.
+/// Fewer base RTTs than this, of less than half of the flows, do not represent all flows: the
+/// shortest dominates Tₑ.
 const LEAST_BASE_RTTS: usize = 5;
-/// Whether base RTTs of `known` flows, which make up `weight` of `all`, say enough
-/// of all.
+/// Whether base RTTs of `known` flows, whose weight is `weight` of `all`, represent all flows.
 fn enough(known: usize, weight: f64, all: f64) -> bool {
     known > 0 && (known >= LEAST_BASE_RTTS || 2.0 * weight >= all)
 }
 
-/// Relative error of the mean of 1/T over flows of weight `all` when it is that of
-/// a part of them.
+/// Relative error of the mean of 1/T over flows of weight `all` if only a part of them is known.
 fn error_of_a_part(rtts: &[(BaseRtt, f64)], weight: f64, mean_rate: f64, all: f64) -> f64 {
     let known = rtts.len() as f64;
     let part = (1.0 - weight / all).max(0.0);
@@ -28,18 +26,17 @@ fn error_of_a_part(rtts: &[(BaseRtt, f64)], weight: f64, mean_rate: f64, all: f6
     Z90 * variance.sqrt() / mean_rate * (part / known).sqrt()
 }
 
-/// Ends of the ranges of Tₑ and T̄ over their values, by the classes alone: which flows
-/// they are means of.
+/// Ends of the ranges of Tₑ and T̄, relative to their values, from doubtful classes alone: these
+/// decide over which flows the means are taken.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ClassDoubt {
     pub t_e: (f64, f64),
     pub t_mean: (f64, f64),
 }
 
-/// Tₑ and T̄ in ms over the flows of which a base RTT is known, each by its weight:
-/// the part of the window in which it was active, as N_b counts it. `all` is the
-/// weight of the flows that count. `None` when those known say too little of the
-/// others.
+/// Tₑ and T̄ in ms over the flows with a known base RTT, each weighted by the part of the window in
+/// which it was active, as in N_b. `all` is the weight of all flows to average over. `None` if too
+/// few base RTTs are known to represent the rest.
 pub(crate) fn t_e_and_mean_ms(
     rtts: &[(BaseRtt, f64)],
     all: f64,
@@ -47,7 +44,7 @@ pub(crate) fn t_e_and_mean_ms(
 ) -> Option<(Estimate, Estimate)> {
     let known = rtts.iter().filter(|(r, _)| r.seconds > 0.0);
     let (mut weight, mut rate, mut length) = (0.0, 0.0, 0.0);
-    // Each by what its flow has to do with the mean.
+    // Each error weighted by the flow's part of the mean.
     let (mut rate_error, mut length_error) = (0.0, 0.0);
     for (r, w) in known {
         weight += w;
@@ -64,8 +61,8 @@ pub(crate) fn t_e_and_mean_ms(
     let t_e = 1.0 / rate;
     let part = error_of_a_part(rtts, weight, rate, all.max(weight));
     let evidence = Evidence::of(rtts.iter().map(|r| r.0.evidence));
-    // Errors of the base RTTs and errors of the classes are independent: their factors do
-    // not add up.
+    // Errors of the base RTTs and errors of the classes are independent: their factors combine in
+    // quadrature.
     let factor = |of_rtts: f64, of_classes: f64| of_rtts.ln().hypot(of_classes.ln()).exp();
     let around = |s: f64, error: f64, (least, most): (f64, f64)| {
         let shorter = factor((1.0 - error) / (1.0 + part), least);
@@ -105,19 +102,19 @@ mod tests {
         assert!((t_mean.value - 25.0).abs() < 1e-9);
         assert!((t_e.low - 18.24).abs() < 1e-9 && (t_e.high - 20.16).abs() < 1e-9);
         assert!(t_e_and_mean_ms(&[], 0.0, SURE).is_none());
-        // Of half of the flows: as good a value, a wider range. Of a few of many: none.
+        // Half of the flows known: the same value, a wider range. A few of many known: none.
         let (of_part, _) = t_e_and_mean_ms(&rtts, 8.0, SURE).unwrap();
         assert_eq!(of_part.value, t_e.value);
         assert!(of_part.low < 0.8 * t_e.low && of_part.high > 1.2 * t_e.high);
         assert!(t_e_and_mean_ms(&rtts, 9.0, SURE).is_none());
-        // One that was there for a tenth of the time counts a tenth.
+        // A flow active for a tenth of the time counts a tenth.
         let seldom = [(rtts[0].0, 0.1), (rtts[3].0, 0.9)];
         let (t_e, t_mean) = t_e_and_mean_ms(&seldom, 1.0, SURE).unwrap();
         assert!((t_e.value - 1e3 / (0.1 / 0.01 + 0.9 / 0.04)).abs() < 1e-9);
         assert!((t_mean.value - 37.0).abs() < 1e-9);
     }
 
-    /// The shortest base RTT makes four fifths of 1/Tₑ and a fifth of T̄, so of their errors.
+    /// The shortest base RTT makes up four fifths of 1/Tₑ and of its error, a fifth of T̄'s.
     #[test]
     fn errors_count_by_what_a_flow_has_to_do_with_the_mean() {
         let rtts = [(rtt(0.01, 0.1), 1.0), (rtt(0.04, 0.0), 1.0)];

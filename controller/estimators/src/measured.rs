@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From an estimate to what the advisor is given.
+//! Converts an estimate to the advisor's input.
 
 use crate::types::{CongestionControl, Estimate, Evidence, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
@@ -12,8 +12,8 @@ impl From<Estimate> for Range {
 }
 
 impl LinkEstimate {
-    /// Input of the advisor of `tidemark-rules`, from this estimate. RTTs that are not
-    /// known are 0, which the advisor refuses in words.
+    /// Input of the advisor of `tidemark-rules`, from this estimate. Unknown RTTs are 0; the
+    /// advisor refuses them with a message.
     pub fn measured(&self) -> Traffic {
         let e = &self.estimates;
         let seconds = |ms: Option<Estimate>| {
@@ -49,7 +49,7 @@ impl LinkEstimate {
             alpha: if e.alpha.evidence != Evidence::Assumed {
                 drawn_alpha(e.alpha, self.loss_events)
             } else {
-                // Its range says what could not be told here, not what is typical.
+                // Its range shows what could not be measured here, not what is typical.
                 literature_alpha()
             },
             alpha_measured: e.alpha.evidence != Evidence::Assumed,
@@ -100,7 +100,7 @@ impl LinkEstimate {
 }
 
 impl LinkEstimate {
-    /// Share of the bytes that are of flows with a class; `None` without flows.
+    /// Share of the bytes carried by flows with a class; `None` without flows.
     fn understood(&self) -> Option<f64> {
         let bytes = |f: &FlowEstimate| f.rate_bps * f.active_fraction;
         let all: f64 = self.flows.iter().map(bytes).sum();
@@ -108,7 +108,7 @@ impl LinkEstimate {
         (all > 0.0).then(|| classed.map(bytes).sum::<f64>() / all)
     }
 
-    /// True of packets whose drops no report can tell.
+    /// Whether packets were seen whose drops no report can show.
     fn is_loss_untold(&self) -> bool {
         self.loss_rate.is_none() && self.arrivals > 0
     }
@@ -120,10 +120,10 @@ impl LinkEstimate {
     }
 }
 
-/// Base RTTs enough to tell how those of all flows are spread.
+/// Number of base RTTs that is enough to show their distribution.
 const BASE_RTTS: usize = 100;
 
-/// Base RTTs of the LBP flows; of many, quantiles.
+/// Base RTTs of the LBP flows; quantiles if there are many.
 fn base_rtts_s(lbp: &[&FlowEstimate]) -> Vec<f64> {
     let mut all: Vec<f64> = lbp
         .iter()
@@ -139,8 +139,8 @@ fn base_rtts_s(lbp: &[&FlowEstimate]) -> Vec<f64> {
         .collect()
 }
 
-/// Loss events of the literature's α that count with those seen: a handful of
-/// events says less than all that was ever measured of others.
+/// Weight of the literature's α, in loss events: a handful of observed events says less than all
+/// previous measurements together.
 const PRIOR_EVENTS: f64 = 4.0;
 
 /// Range of the literature's α.
@@ -150,7 +150,7 @@ fn literature_alpha() -> Range {
     Range::new(DEFAULT_ALPHA, LITERATURE.0, LITERATURE.1)
 }
 
-/// α for the advisor, drawn towards the literature's by as many events.
+/// α for the advisor: the measured α averaged with the literature's, weighted by events.
 fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     let toward = |v: f64, prior: f64| {
         (v * events as f64 + prior * PRIOR_EVENTS) / (events as f64 + PRIOR_EVENTS)
@@ -162,18 +162,18 @@ fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     )
 }
 
-/// The window follows a model of the path.
+/// Whether the window follows a model of the path.
 fn is_model_based(cc: CongestionControl) -> bool {
     cc == CongestionControl::Bbr
 }
 
-/// Recognised as reducing on loss.
+/// Whether the control was recognised as reducing on loss.
 fn reduces_on_loss(cc: CongestionControl) -> bool {
     use CongestionControl::{Bbr, Dctcp, Unknown};
     !matches!(cc, Bbr | Dctcp | Unknown)
 }
 
-/// Of the bytes of all LBP flows, the part of those with such a congestion control.
+/// Share of the LBP flows' bytes carried by flows whose congestion control meets `is_such`.
 fn share(lbp: &[&FlowEstimate], is_such: impl Fn(CongestionControl) -> bool) -> f64 {
     let (mut all, mut part) = (0.0, 0.0);
     for f in lbp {
@@ -186,15 +186,15 @@ fn share(lbp: &[&FlowEstimate], is_such: impl Fn(CongestionControl) -> bool) -> 
     if all > 0.0 { part / all } else { 0.0 }
 }
 
-/// BBR flows that carry this part of the bytes are all that matter.
+/// Share of the bytes with which BBR flows are the only ones that matter.
 const ALL_MODEL_BASED: f64 = 0.98;
 
-/// Flows of one congestion control that carry this part of the bytes of all that
-/// were recognised rule the link: a few others, or misrecognised, change little.
+/// Share of the bytes of recognised flows with which one congestion control determines the link: a
+/// few other or misrecognised flows change little.
 const MOST: f64 = 0.8;
 
-/// The congestion control of most LBP flows by bytes; where they differ or none
-/// was recognised, unknown (which the rules take for Reno).
+/// The congestion control of most LBP flows by bytes; unknown if they differ or none was recognised
+/// (the rules then assume Reno).
 fn common(lbp: &[&FlowEstimate], model_based_share: f64) -> CongestionControl {
     if model_based_share >= ALL_MODEL_BASED {
         return CongestionControl::Bbr;
@@ -203,7 +203,7 @@ fn common(lbp: &[&FlowEstimate], model_based_share: f64) -> CongestionControl {
         let of = lbp.iter().filter(|f| f.congestion_control == cc);
         of.map(|f| f.rate_bps * f.active_fraction).sum()
     };
-    // BBR that does not carry nearly all is judged by its share, not as a loss law.
+    // BBR with less than nearly all bytes is judged by its share, not as a loss law.
     let known = [
         CongestionControl::Reno,
         CongestionControl::Cubic,
@@ -259,7 +259,7 @@ mod tests {
             super::common(&lbp, super::share(&lbp, is_model_based))
         };
         assert_eq!(common(&[(Cubic, 99.0), (Scalable, 1.0)]), Cubic);
-        // Flows that were not recognised speak neither for nor against.
+        // Flows that were not recognised count neither for nor against.
         assert_eq!(common(&[(Reno, 10.0), (Unknown, 80.0)]), Reno);
         assert_eq!(common(&[(Reno, 50.0), (Cubic, 50.0)]), Unknown);
         assert_eq!(common(&[(Bbr, 99.0), (Reno, 1.0)]), Bbr);

@@ -11,44 +11,43 @@ use crate::window::FlowWindow;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BaseRtt {
     pub seconds: f64,
-    /// Time beyond the base RTT from leaving the queue to the acknowledgement: the
+    /// Time from leaving the queue to the acknowledgement in excess of the base RTT: the
     /// transmission of a packet, s.
     pub transmission_s: f64,
     pub error: f64,
     pub evidence: Evidence,
 }
 
-/// The part of a flow's intervals whose base RTT may be too small. Each is a
-/// difference of two smoothed values, so that the least of thousands is least
-/// by its error; queues elsewhere only ever add, so that the true one is low.
+/// Fraction of a flow's intervals whose base RTT may be too small. Each is a difference of two
+/// smoothed values, so that the smallest of thousands is small because of its error; queues
+/// elsewhere only ever add, so that the true value is low.
 const BASE_RTT_QUANTILE: f64 = 0.1;
 
-/// Relative errors of the two best sources: many samples, and a single packet.
+/// Relative errors of the base RTT from many samples, from one handshake, and from an echo.
 const PROBED_ERROR: f64 = 0.01;
 const HANDSHAKE_ERROR: f64 = 0.025;
 const ECHO_ERROR: f64 = 0.03;
-/// An echo of so many deviations tells the base RTT of a flow that is hardly clocked.
+/// Standard deviations of an echo that give the base RTT of a flow that is hardly clocked.
 const FAINT_Z: f64 = 6.0;
 const FAINT_ERROR: f64 = 0.15;
-/// A packet waits on its way for another that is just being sent: of links as fast as this
-/// one for half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
+/// Wait on the way for a packet that is just being sent, in transmissions: on links as fast as this
+/// link, half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
 const TRANSMISSIONS: f64 = 0.5;
-/// However little is known.
+/// Largest error, however little is known.
 const MOST_ERROR: f64 = 0.5;
 
-/// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
-/// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
-/// its base RTT later. Without either the echo of its departures, or how soon losses and
-/// marks here are answered; else the smallest srtt.
-/// Packets leave the queue when their transmission begins: all but the handshake, whose
-/// packets are small, have `transmission_s` of a packet of the flow in them.
-/// `None` when nothing is known.
+/// Returns the base RTT T_i: a low quantile of (srtt − queueing delay here) over the history, or
+/// the handshake's RTT if smaller: a flow that keeps a queue elsewhere hides its base RTT later.
+/// Without either: the echo of its departures, or how soon it responds to losses and marks here;
+/// else the smallest srtt. Packets leave the queue when their transmission begins: every source but
+/// the handshake, whose packets are small, includes `transmission_s` of a packet of the flow.
+/// `None` if nothing is known.
 pub(crate) fn base_rtt(
     flow: &FlowWindow<'_>,
     echo: Option<Echo>,
     transmission_s: f64,
 ) -> Option<BaseRtt> {
-    // No more than half, whatever capacity is configured.
+    // At most half, whatever capacity is configured.
     let propagation = |seconds: f64| seconds - transmission_s.min(seconds / 2.0);
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
     let mut differences = Vec::with_capacity(flow.history.len());
@@ -59,8 +58,8 @@ pub(crate) fn base_rtt(
         .map(|i| i.handshake_rtt_ns)
         .filter(|&h| h > 0)
         .map(|ns| ns as f64 / 1e9);
-    // Of a part of the packets the delay is known too roughly for a low quantile
-    // to be more than its error.
+    // With sampled packets the delay is known too roughly for a low quantile to be more than its
+    // error.
     let (low, error) = if flow.sampling <= 1.0 {
         (BASE_RTT_QUANTILE, PROBED_ERROR)
     } else {
@@ -93,7 +92,7 @@ pub(crate) fn base_rtt(
         let error = with_waiting(ECHO_ERROR + echo.error(), seconds);
         return Some(seen(seconds, error, Evidence::Passive));
     }
-    // Of a part of the packets neither can be told.
+    // Neither source works with sampled packets.
     if flow.sampling <= 1.0 {
         let faint = echo.filter(|e| e.z >= FAINT_Z);
         let faint = faint.map(|e| (e.lag_s, FAINT_ERROR));
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
     use tidemark_proto::telemetry::{FlowInfo, FlowInterval, ProbeInterval};
 
-    /// Of a flow with a handshake (0: not seen) and samples; seconds and error.
+    /// Base RTT and error of a flow with this handshake (0: not seen) and these samples.
     fn told(handshake_us: u64, samples_us: &[u32], transmission_us: f64) -> Option<(f64, f64)> {
         let info = FlowInfo {
             handshake_rtt_ns: handshake_us * 1_000,
@@ -142,8 +141,8 @@ mod tests {
         assert!((e - error).abs() < 1e-9, "± {e} for {error}");
     }
 
-    /// 1.2 ms at 10 Mb/s. The handshake's packets are small, the others' are not; either may
-    /// wait for half of one.
+    /// 1.2 ms at 10 Mb/s. The handshake's packets are small, data packets are not; either may wait
+    /// for half a transmission.
     #[test]
     fn a_packet_may_wait_for_another_that_is_being_sent() {
         near(told(20_000, &[], 1_200.0), (0.020, HANDSHAKE_ERROR + 0.03));
@@ -167,7 +166,7 @@ mod tests {
         assert_eq!(told(0, &[], 1_000.0), None);
     }
 
-    /// A capacity that is configured far too low.
+    /// The configured capacity is far too low.
     #[test]
     fn no_more_than_half_is_transmission() {
         near(told(0, &[2_000; 30], 12_000.0), (0.001, MOST_ERROR));

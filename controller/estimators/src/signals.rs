@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signals that tell senders that the link is full: drops, and CE marks where the queue
-//! marks instead of dropping (RFC 3168). Both make a sender reduce.
+//! Signals by which senders learn that the link is full: drops, and CE marks if the queue marks
+//! instead of dropping (RFC 3168). Both make a sender reduce.
 
 use rustc_hash::FxHashMap;
 use tidemark_proto::telemetry::{Drop, FlowInterval};
@@ -22,8 +22,8 @@ impl Signal {
         }
     }
 
-    /// The marks of a record, in its middle: when within it they came is not
-    /// reported, and a record is shorter than a round trip. `None` without marks.
+    /// Signal for the marks of a record, at its middle: the marks' times are not reported, and a
+    /// record is shorter than a round trip. `None` without marks.
     pub fn of_marks(r: &FlowInterval) -> Option<Self> {
         (r.ce_marked > 0).then(|| Self {
             time_ns: r.start_ns + r.duration_ns / 2,
@@ -33,9 +33,9 @@ impl Signal {
     }
 }
 
-/// Round trips in which a flow was signalled: a sender reduces once in each,
-/// however many of its packets were marked (RFC 3168 §6.1.2). `signals` are those
-/// of marks, ordered by time; `rtt_ns` of a flow.
+/// Number of round trips in which a flow was marked: a sender reduces once in each, however many of
+/// its packets were marked (RFC 3168 §6.1.2). `signals` are those of marks, ordered by time;
+/// `rtt_ns` returns the RTT of a flow.
 pub(crate) fn marked_rounds(signals: &[Signal], rtt_ns: impl Fn(u64) -> u64) -> u64 {
     let mut until: FxHashMap<u64, u64> = FxHashMap::default();
     let mut rounds = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! D(t) and s (UTB §4): how reductions of different flows coincide.
+//! D(t) and s (UTB §4): how the reductions of different flows coincide.
 
 use crate::signals::Signal;
 use crate::stats::{mean, mean_error, mean_error_in_time};
@@ -19,17 +19,17 @@ pub(crate) struct Synchronised {
     pub s_max: f64,
     /// Fraction of these RTTs in which Theorem 5's condition holds.
     pub condition_fraction: f64,
-    /// RTTs that say as much about it as these, had they nothing to do with each other.
+    /// Number of independent RTTs that would give `condition_fraction` the same precision.
     pub condition_rtts: f64,
 }
 
-/// Numbers the round trips of a window: RTT(t) = Tₑ + Q(t)/C (UTB §3.3), with the
-/// queueing delay of each interval.
+/// Numbers the round trips of a window: RTT(t) = Tₑ + Q(t)/C (UTB §3.3), from the queueing delay of
+/// each interval.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundTrips {
-    /// Start of each interval with the round trips before it, ascending.
+    /// Start of each interval, and the number of round trips before it, ascending.
     starts: Vec<(u64, f64)>,
-    /// Round trips per ns in the last one.
+    /// Round trips per ns in the last interval.
     rate: f64,
 }
 
@@ -51,7 +51,7 @@ impl RoundTrips {
         all
     }
 
-    /// Number of the round trip at a time.
+    /// Number of the round trip that contains `time_ns`.
     pub fn number(&self, time_ns: u64) -> u64 {
         let next = self.starts.partition_point(|s| s.0 <= time_ns);
         let Some(&(start, before)) = next.checked_sub(1).and_then(|i| self.starts.get(i)) else {
@@ -66,8 +66,8 @@ impl RoundTrips {
     }
 }
 
-/// Distinct flows of `of` with a drop or CE mark, for every round trip that had one,
-/// in order.
+/// Number of distinct flows of `of` with a drop or CE mark, for every round trip in which there is
+/// one, in order.
 pub(crate) fn distinct_per_rtt(
     signals: &[Signal],
     rounds: &RoundTrips,
@@ -91,7 +91,7 @@ fn flows_per_rtt(
     per
 }
 
-/// Packets dropped or marked in a round trip that had one; `None` without any.
+/// Mean packets dropped or marked per round trip with a loss; `None` without losses.
 pub(crate) fn lost_per_rtt(signals: &[Signal], rounds: &RoundTrips) -> Option<f64> {
     let mut per: BTreeMap<u64, u64> = BTreeMap::new();
     for s in signals {
@@ -101,7 +101,7 @@ pub(crate) fn lost_per_rtt(signals: &[Signal], rounds: &RoundTrips) -> Option<f6
     mean(&lost)
 }
 
-/// Change of mean D with each flow taken out of `of`, or put into it: its class may be
+/// Change of mean D if a flow is removed from `of`, or added to it, for each flow: its class may be
 /// wrong.
 pub(crate) fn of_each_flow(
     signals: &[Signal],
@@ -110,7 +110,7 @@ pub(crate) fn of_each_flow(
 ) -> FxHashMap<u64, f64> {
     let per = flows_per_rtt(signals, rounds, |_| true);
     let lbp_in = |flows: &FxHashSet<u64>| flows.iter().filter(|f| of.contains(f)).count();
-    // Round trips of each flow, and of them those in which no other of `of` lost.
+    // For each flow: round trips in which it lost, and those in which no other flow of `of` lost.
     let mut of_flow: FxHashMap<u64, (f64, f64)> = FxHashMap::default();
     let (mut sum, mut rtts) = (0.0, 0.0);
     for flows in per.values() {
@@ -133,12 +133,12 @@ pub(crate) fn of_each_flow(
         .collect()
 }
 
-/// Whether the condition holds changes more regularly than coins fall, as queues fill
-/// again and again: its share of round trips is known as from so many times as many
-/// throws (by the runs of `make truth`).
+/// Gain in effective samples of the condition: it holds and fails more regularly than at random,
+/// because queues fill again and again, so its share is known as from this many times the round
+/// trips (from the runs of `make truth`).
 const MORE_REGULAR: f64 = 1.6;
 
-/// Sums up D; `compensated` = n²/(Δ·BDP), `root` = √n. `None` without a loss.
+/// Summarises D; `compensated` = n²/(Δ·BDP), `root` = √n. `None` without a loss.
 pub(crate) fn synchronised(d: &[f64], compensated: f64, root: f64) -> Option<Synchronised> {
     let d_mean = mean(d)?;
     let s: Vec<f64> = d.iter().map(|d| (d - compensated).max(0.0)).collect();
@@ -146,7 +146,7 @@ pub(crate) fn synchronised(d: &[f64], compensated: f64, root: f64) -> Option<Syn
         .iter()
         .map(|&d| f64::from(u8::from(d <= compensated + root)))
         .collect();
-    // As many as make the error that of a share of independent ones.
+    // Scales the count so that independent round trips would have the same error.
     let (alone, in_time) = (mean_error(&holds), mean_error_in_time(&holds));
     let apart = if in_time > 0.0 { alone / in_time } else { 1.0 };
     Some(Synchronised {
@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(d, [2.0, 1.0]); // flow 9 is not counted
         assert_eq!(lost_per_rtt(&signals, &rounds), Some(5.0 / 3.0));
         assert_eq!(lost_per_rtt(&[], &rounds), None);
-        // Without flow 1, or 3, one flow in each; with flow 9, 4 in three round trips.
+        // Without flow 1, or flow 3, one flow in each; with flow 9, 4 flows in three round trips.
         let each = of_each_flow(&signals, &rounds, &of);
         let got = [1, 2, 3, 9].map(|f| each[&f]);
         for (got, d) in got.into_iter().zip([0.5, 0.5, -0.5, 4.0 / 3.0 - 1.5]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Utilisation, loss, delay and occupancy, from the link's own intervals.
+//! Utilisation, loss, delay and occupancy, from the link's interval records.
 
 use crate::stats::quantile;
 use crate::types::{Occupancy, Quantiles, Utilisation};
@@ -9,12 +9,12 @@ use tidemark_proto::telemetry::{Histogram, LinkInterval};
 use tidemark_rules::quantiles::Z90;
 use tidemark_rules::{BATCH_S, Batches};
 
-/// RTTs in one window of the utilisation's 1st percentile (UTB §5.1).
+/// Length in RTTs of the windows whose 1st percentile of utilisation is reported (UTB §5.1).
 const RTTS_PER_WINDOW: f64 = 10.0;
 
-/// Sums over the window. With sampling every packet that left stands for
-/// 2^shift; drops are always reported. Reports that were lost are known by number
-/// and told of packets like the others: each that came stands for them too.
+/// Sums over the window. With sampling, every reported packet that left counts as 2^shift; drops
+/// are always reported. The number of lost reports is known, and they are assumed to be like the
+/// rest: all counts are scaled up for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
     pub packets: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Totals {
     pub met_empty: u64,
     pub reports_lost: u64,
     pub sampled: bool,
-    /// Packets that every reported one stands for because reports were lost.
+    /// Factor by which counts are scaled up because reports were lost.
     pub per_report: f64,
 }
 
@@ -80,12 +80,12 @@ fn scale(r: &LinkInterval) -> u64 {
     1u64 << r.sampling_shift.min(31)
 }
 
-/// Largest shift of the reports.
+/// Largest sampling shift of the reports.
 fn most_shift(r: &LinkInterval) -> u32 {
     r.most_sampling_shift.max(r.sampling_shift).min(31)
 }
 
-/// Reports of packets that left, those outside of the sample left out.
+/// Number of reported packets that left, without those outside of the sample.
 pub(crate) fn reported(r: &LinkInterval) -> u32 {
     match r.reported_packets {
         0 => r.packets,
@@ -93,10 +93,10 @@ pub(crate) fn reported(r: &LinkInterval) -> u32 {
     }
 }
 
-/// Utilisation; `rtt_s` gives the length of the windows of the 1st percentile.
+/// Computes the utilisation; `rtt_s` sets the length of the windows of the 1st percentile.
 pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
     let capacity = window.capacity_bytes_per_s();
-    // Of a queue whose occupancy no report tells, nothing is known.
+    // Unknown if no report gives the occupancy of the queue.
     let mut measured = window.intervals.iter().filter(|r| r.arrivals > 0);
     let is_told = measured.any(|r| r.occupancy_bytes.is_some());
     let non_empty =
@@ -110,7 +110,7 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
             windows: 0,
         };
     };
-    // Counts of a part of the packets vary more than the utilisation does.
+    // Sampled counts vary more than the utilisation does.
     let parts = rtt_s.filter(|_| !t.sampled).map_or_else(Vec::new, |rtt| {
         per_window(
             window,
@@ -129,10 +129,10 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
     }
 }
 
-/// Half of the 90 % interval of the bytes that left: each reported packet stands for 2^shift,
-/// drawn on its own, so that it adds 2^shift(2^shift − 1) times its square to the variance
-/// (Horvitz and Thompson, 1952). Packets are taken for as long as the longest record's mean, and
-/// for drawn with the record's largest shift.
+/// Half of the 90 % interval of the bytes that left: each packet is sampled independently and
+/// counts as 2^shift, so that it adds 2^shift(2^shift − 1) times its squared length to the variance
+/// (Horvitz and Thompson, 1952). All packets are assumed as long as the largest mean length of a
+/// record, and sampled with the record's largest shift.
 fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
     let mean = |r: &LinkInterval| r.wire_bytes as f64 / f64::from(r.packets.max(1));
     let longest = window.intervals.iter().map(|r| mean(r)).fold(0.0, f64::max);
@@ -143,14 +143,14 @@ fn sampling_error_bytes(window: &LinkWindow<'_>) -> f64 {
     Z90 * window.intervals.iter().map(variance).sum::<f64>().sqrt()
 }
 
-/// Utilisation with lost reports made up for, at most what the link can carry.
+/// Utilisation with lost reports made up for, limited to what the link can carry.
 fn used(utilisation: f64, t: &Totals) -> f64 {
     let reported = utilisation / t.per_report;
     utilisation.min(reported.max(1.0))
 }
 
-/// Drops, arrivals and utilisation of the consecutive parts of [`BATCH_S`] or little more
-/// that have records of all of their time; none where the capacity is not known.
+/// Drops, arrivals and utilisation of the consecutive parts, [`BATCH_S`] or slightly longer, that
+/// are fully covered by records; empty if the capacity is not known.
 pub(crate) fn batches(window: &LinkWindow<'_>) -> Batches {
     let mut batches = Batches::default();
     let length_ns = window.to_ns.saturating_sub(window.from_ns);
@@ -178,11 +178,11 @@ pub(crate) fn batches(window: &LinkWindow<'_>) -> Batches {
     batches
 }
 
-/// However long the window and short the RTT, no more parts than this.
+/// Largest number of parts, however long the window and short the RTT.
 const MAX_PARTS: u64 = 1_000_000;
 
-/// Utilisation of the consecutive windows of `length_ns` that lie wholly inside and
-/// have records of all of their time; what left in an interval is spread evenly over it.
+/// Utilisation of the consecutive windows of `length_ns` that lie wholly inside and are fully
+/// covered by records; the bytes of an interval are spread evenly over it.
 fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64> {
     let length = length_ns.max(1);
     let count = window.to_ns.saturating_sub(window.from_ns) / length;
@@ -222,7 +222,7 @@ pub(crate) fn delay_ms(window: &LinkWindow<'_>) -> Quantiles {
     )
 }
 
-/// Occupancy met by arrivals, bytes.
+/// Occupancy seen by arriving packets, bytes.
 pub(crate) fn occupancy_bytes(window: &LinkWindow<'_>) -> Quantiles {
     distribution(
         window,
@@ -232,10 +232,10 @@ pub(crate) fn occupancy_bytes(window: &LinkWindow<'_>) -> Quantiles {
     )
 }
 
-/// Points of the occupancy's distribution.
+/// Number of points of the occupancy's distribution.
 const OCCUPANCY_POINTS: usize = 100;
 
-/// Distribution of the occupancy met by arrivals, while one limit was in force.
+/// Distribution of the occupancy seen by arriving packets, while one limit was in force.
 pub(crate) fn occupancy(window: &LinkWindow<'_>) -> Option<Occupancy> {
     let mut limits = window.intervals.iter().map(|r| r.limit_bytes);
     let limit = limits.next().filter(|&l| l > 0)?;
@@ -284,7 +284,7 @@ fn distribution<'a>(
         let (s, m) = sums(r);
         (sum, max) = (sum + s, max.max(m));
     }
-    // Packets whose report did not tell are not in it.
+    // Packets whose report has no value are not included.
     let count = counts.total();
     if count == 0 {
         return Quantiles::default();

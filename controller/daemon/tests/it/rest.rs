@@ -312,7 +312,7 @@ async fn no_advice_rests_on_a_node_as_which_two_clocks_speak() {
     let why = verdict["cannot_say"].as_str().unwrap();
     assert!(why.contains("two clocks"), "{why}");
     let caveats = link["estimate"]["caveats"].to_string();
-    assert!(caveats.contains("two clocks speak"), "{caveats}");
+    assert!(caveats.contains("two clocks report"), "{caveats}");
     let (_, status) = lab.get("/status").await;
     let status = &status["collectors"][0]["status"];
     assert_eq!(status["nodes_of_two_clocks"], json!([10]));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How many of the LBP flows are active at a time.
+//! Number of LBP flows that are active at a time.
 
 use super::flows::Flow;
 
-/// The times at which LBP flows begin and end to send within the window.
+/// Times within the window at which LBP flows start and stop sending.
 pub(super) struct Activity {
     always: f64,
     starts_ns: Vec<u64>,
@@ -30,7 +30,7 @@ impl Activity {
         all
     }
 
-    /// So many flows from begin to end.
+    /// A constant number of flows throughout the window.
     #[cfg(test)]
     pub fn steady(flows: f64) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Activity {
         }
     }
 
-    /// LBP flows active at any time of `[from_ns, to_ns]`.
+    /// Number of LBP flows active at any time within `[from_ns, to_ns]`.
     pub fn during(&self, from_ns: u64, to_ns: u64) -> f64 {
         let begun = self.starts_ns.partition_point(|&s| s <= to_ns);
         let ended = self.ends_ns.partition_point(|&e| e < from_ns);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! α = L̄/N_b (BSCL eq. 17), and what is known of it where it cannot be measured.
+//! α = L̄/N_b (BSCL eq. 17), or what is known about it if it cannot be measured.
 
 use super::bursts::Bursts;
 use crate::types::{Estimate, Evidence};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
 
-/// Fewer flows share a loss event so seldom that α is the burst of one or two.
+/// With fewer flows, loss events are shared so rarely that α is the burst of one or two flows.
 const FEW_FLOWS: f64 = 5.0;
-/// α of nine in ten of the simulated runs of so few flows is smaller, and of those of
-/// more. It is larger where queues mark: every packet of a round trip may be.
+/// Upper bounds of α in nine of ten simulated runs, with fewer flows than that and with more. α is
+/// larger if the queue marks: it may mark every packet of a round trip.
 const MOST_OF_FEW: f64 = 20.0;
 const MOST_OF_MANY: f64 = 4.5;
-/// Least α of the runs of many flows.
+/// Smallest α in the runs with many flows.
 const LEAST_OF_MANY: f64 = 0.4;
 
-/// α. `merged` is given where loss events cannot be told apart: packets lost in a
-/// round trip in which any was. It is assumed, with the range in which what was seen
-/// leaves it, where no drop was seen, events merged or no flow is LBP.
+/// Estimates α. `merged` is the mean number of packets lost per round trip with a loss, given if
+/// loss events cannot be told apart. Without drops, with merged events or without LBP flows α is
+/// assumed, and its range covers what the observations allow.
 pub(super) fn alpha(burst: Option<&Bursts>, n_b: Estimate, merged: Option<f64>) -> Estimate {
     let Some(burst) = burst else {
         return unseen(n_b);
@@ -24,14 +24,14 @@ pub(super) fn alpha(burst: Option<&Bursts>, n_b: Estimate, merged: Option<f64>) 
     let l = burst.mean;
     let (fewest, most) = (n_b.low.max(0.5).min(n_b.value), n_b.high.max(n_b.value));
     if n_b.value < 0.5 {
-        // Were a flow limited here, it would be one at least.
+        // If any flow were limited here, there would be at least one.
         return assumed(l.low / most.max(1.0), l.high);
     }
     if let Some(in_a_round_trip) = merged {
-        // An event takes a round trip at least, and no more than what has merged.
+        // An event lasts at least a round trip, and at most as long as the merged events.
         return assumed(in_a_round_trip / most, l.high / fewest);
     }
-    // L̄ and N_b have nothing to do with each other: their factors do not add up.
+    // Errors of L̄ and N_b are independent: their factors combine in quadrature.
     let factor = |of_l: f64, of_n: f64| of_l.ln().hypot(of_n.ln()).exp();
     let value = l.value / n_b.value;
     Estimate::new(
@@ -43,7 +43,7 @@ pub(super) fn alpha(burst: Option<&Bursts>, n_b: Estimate, merged: Option<f64>) 
     )
 }
 
-/// No drop was seen. A loss event is of one packet at least.
+/// α if no drop was seen. A loss event has at least one packet.
 fn unseen(n_b: Estimate) -> Estimate {
     if n_b.value >= FEW_FLOWS {
         return assumed(LEAST_OF_MANY, MOST_OF_MANY);
@@ -58,7 +58,7 @@ fn unseen(n_b: Estimate) -> Estimate {
     Estimate::new(value, low, MOST_OF_FEW, Evidence::Assumed, 0)
 }
 
-/// The literature's, or what is next to it within the range.
+/// The literature's α, or the value in the range that is closest to it.
 fn assumed(low: f64, high: f64) -> Estimate {
     let value = DEFAULT_ALPHA.min(high).max(low);
     Estimate::new(value, low, high, Evidence::Assumed, 0)
@@ -83,7 +83,7 @@ mod tests {
         assert!((exact.low - 1.0).abs() < 1e-12 && (exact.high - 4.0).abs() < 1e-12);
         let unsure = alpha(Some(&l), estimate(10.0, 5.0, 20.0), None);
         assert_eq!(unsure.value, 2.0);
-        // Two factors of 2 are one of 2^√2, less than of 4.
+        // Two independent factors of 2 combine to 2^√2, less than 4.
         let factor = 2f64.powf(std::f64::consts::SQRT_2);
         assert!((unsure.high - 2.0 * factor).abs() < 1e-9, "{unsure:?}");
         assert!((unsure.low - 2.0 / factor).abs() < 1e-9, "{unsure:?}");
@@ -111,7 +111,7 @@ mod tests {
         let merged = alpha(Some(&l), estimate(20.0, 18.0, 25.0), Some(50.0));
         assert_eq!((merged.value, merged.low, merged.high), (2.0, 2.0, 500.0));
         assert_eq!(merged.evidence, Evidence::Assumed);
-        // No flow is LBP, or one.
+        // No flow or one flow is LBP.
         let doubt = alpha(
             Some(&burst(estimate(8.0, 5.0, 12.0))),
             estimate(0.0, 0.0, 1.0),

@@ -9,17 +9,17 @@ use crate::types::{Estimate, Evidence};
 use rustc_hash::FxHashSet;
 use tidemark_rules::quantiles::Z90;
 
-/// The loss events of a window. What parts them is T_e, so that an error in T_e
-/// joins events or takes them apart.
+/// The loss events of a window. Gaps of T_e separate them, so that an error in T_e merges or splits
+/// events.
 pub(super) struct Events {
-    /// By the T_e that is estimated.
+    /// Events by the estimated T_e.
     pub by_t_e: Vec<LossEvent>,
-    /// By the ends of its range, where these differ.
+    /// Events by each end of T_e's range that differs from the estimate.
     by_its_range: Vec<Vec<LossEvent>>,
 }
 
 impl Events {
-    /// `gap_ns` is T_e, and the ends of its range.
+    /// `gap_ns` holds T_e and the ends of its range.
     pub fn of(signals: &[Signal], gap_ns: (u64, [u64; 2]), of: &FxHashSet<u64>) -> Self {
         let (t_e_ns, range) = gap_ns;
         let others = range.into_iter().filter(|&g| g != t_e_ns);
@@ -29,8 +29,8 @@ impl Events {
         }
     }
 
-    /// Least and largest of a mean over the events by the range of T_e and by
-    /// its value, `m`.
+    /// Smallest and largest mean over the events when T_e varies over its range; `m` is the mean at
+    /// the estimated T_e.
     fn ends(&self, m: f64, of: impl Fn(&[LossEvent]) -> Option<f64>) -> (f64, f64) {
         let all = self.by_its_range.iter().filter_map(|events| of(events));
         all.fold((m, m), |(low, high), v| (low.min(v), high.max(v)))
@@ -48,8 +48,8 @@ fn sizes(events: &[LossEvent]) -> Vec<f64> {
     events.iter().map(|e| e.packets as f64).collect()
 }
 
-/// The range of the mean has what the events that were not seen may say, and what
-/// T_e may join or take apart.
+/// Estimates the loss bursts. The mean's range covers the events that were not seen, and events
+/// that an error in T_e merges or splits.
 pub(super) fn bursts(events: &Events) -> Option<Bursts> {
     let all = sizes(&events.by_t_e);
     let m = mean(&all)?;
@@ -70,7 +70,7 @@ pub(super) fn bursts(events: &Events) -> Option<Bursts> {
     })
 }
 
-/// q̂: mean part of the LBP flows active then that lost in a loss event.
+/// q̂: mean fraction of the active LBP flows that lost a packet in a loss event.
 pub(super) fn q(
     events: &Events,
     n_b: f64,
@@ -91,8 +91,8 @@ pub(super) fn q(
     let (shortest, longest) = events.ends(m, |e| mean(&fractions(e)));
     let (mut low, mut high) = (m - error.hypot(m - shortest), m + error.hypot(longest - m));
     if all.iter().all(|&f| f == m) {
-        // Events that are all alike say that others are rare, not that none is
-        // (Wilson's range of the part of them that is like these).
+        // Identical events show that different ones are rare, not that there are none (Wilson's
+        // interval of the fraction of identical events).
         let rare = Z90 * Z90 / (all.len() as f64 + Z90 * Z90);
         low = low.min(m * (1.0 - rare));
         high = high.max(m + rare * (1.0 - m));

@@ -5,11 +5,10 @@ use super::flows::Flow;
 use crate::types::Evidence;
 use tidemark_rules::quantiles::Z90;
 
-/// Part of the error of a flow's class that it shares with the others: none where its sender
-/// was probed, some where not, most where little but drops is seen: these come to every flow
-/// whatever limits it. Reports of a part of the packets show little else. So wide that N_b is in
-/// its range in nine of ten windows of runs with controls and paths that the weights were not
-/// fitted to.
+/// Correlated part of a flow's class error: none if its sender was probed, some if not, with or
+/// without evidence other than drops. Drops hit every flow, whatever limits it, and sampled reports
+/// show little else. Chosen so that N_b is in its range in nine of ten windows of runs with
+/// congestion controls and paths to which the weights were not fitted.
 const PROBED: f64 = 0.0;
 const INFERRED: f64 = 0.5;
 const DROPS_ALONE: f64 = 0.4;
@@ -26,14 +25,14 @@ fn common_part(f: &Flow<'_, '_>) -> f64 {
     }
 }
 
-/// A sum over the flows that are LBP, each with probability `p_lbp`.
+/// A sum over the LBP flows, each flow being LBP with probability `p_lbp`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ClassSum {
-    /// Over the flows that are called LBP.
+    /// Sum over the flows classified LBP.
     pub value: f64,
-    /// Expected by their probabilities.
+    /// Expected sum, given the probabilities.
     expected: f64,
-    /// Half width of its 90 % range.
+    /// Half the width of the 90 % range.
     spread: f64,
 }
 
@@ -68,17 +67,17 @@ impl ClassSum {
         self.expected + self.spread
     }
 
-    /// How much less than `value` it may be, and how much more.
+    /// How far below and above `value` the sum may be.
     pub fn less_and_more(&self) -> (f64, f64) {
         let less = (self.value - self.low()).max(0.0);
         (less, (self.high() - self.value).max(0.0))
     }
 }
 
-/// A mean over the flows that are LBP, each with probability `p_lbp`: the ends of its 90 %
-/// range over the mean of those that are called LBP. A flow in doubt counts by how far its
-/// amount is from the others': one of the same amount changes no mean, whatever it is.
-/// Flows without an amount say nothing.
+/// Ends of the 90 % range of a mean over the LBP flows, each LBP with probability `p_lbp`, divided
+/// by the mean of the flows classified LBP. A doubtful flow matters by how far its amount is from
+/// the other flows': a flow with the same amount leaves the mean as it is. Flows without an amount
+/// are ignored.
 pub(super) fn class_mean_ends<'f, 'a: 'f, 'w: 'a>(
     flows: &'f [Flow<'a, 'w>],
     called_lbp: impl Fn(&Flow<'a, 'w>) -> bool,
@@ -106,12 +105,12 @@ struct Counted {
     amount: f64,
 }
 
-/// Steps by which an end of a range is closed in on: to a part in a million of it.
+/// Bisection steps for an end of a range: precise to a millionth.
 const STEPS: usize = 20;
 
-/// The means that the classes allow (Fieller): with a mean m, what the flows' amounts differ
-/// from it adds up to nothing, as far as the classes are known. A small part of all is not
-/// asked for: of two or three flows each moves the mean much.
+/// Ends of the means that the classes allow (Fieller): around an allowed mean m, the deviations of
+/// the flows' amounts add up to zero within their uncertainty. Flows need not be small parts of the
+/// whole: each of two or three flows moves the mean a lot.
 fn mean_ends(flows: &[Counted]) -> (f64, f64) {
     let mean = |part: fn(&Counted) -> f64| {
         let (weights, sum) = flows.iter().fold((0.0, 0.0), |(weights, sum), f| {
@@ -135,7 +134,7 @@ fn mean_ends(flows: &[Counted]) -> (f64, f64) {
         }
         sum.abs() <= Z90 * (variance.sqrt() + shared.abs())
     };
-    // Whichever they are, a mean is between the least and the largest.
+    // Whichever flows are LBP, their mean is between the smallest and the largest amount.
     let end = |farthest: f64| {
         if allowed(farthest) {
             return farthest;
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!(mean_ends(&sure), (1.0, 1.0));
         let alike = [flow(1.0, 2.0), flow(0.7, 2.0), flow(0.3, 2.0)];
         assert_eq!(mean_ends(&alike), (1.0, 1.0));
-        // 1.25 with the fourth, 1 without.
+        // The mean is 1.25 with the fourth flow, 1 without it.
         let one_apart = |amount| {
             let rest = [flow(1.0, 1.0); 3];
             mean_ends(&[&rest[..], &[flow(0.7, amount)]].concat())
@@ -190,10 +189,10 @@ mod tests {
         assert!(low <= 1.0 / 1.25 && high < 1.2, "{low} {high}");
         let (nearer, _) = one_apart(1.5);
         assert!(nearer > low);
-        // A mean is between what it is of.
+        // A mean is between its smallest and largest amount.
         let (low, high) = mean_ends(&[flow(0.6, 1.0), flow(0.5, 1.5)]);
         assert_eq!((low, high), (1.0 / 1.25, 1.5 / 1.25));
-        // Nothing to count, or nothing called LBP.
+        // No flows, or no flow classified LBP.
         assert_eq!(mean_ends(&[]), (1.0, 1.0));
         assert_eq!(mean_ends(&[flow(0.4, 1.0)]), (1.0, 1.0));
     }
@@ -212,7 +211,7 @@ mod tests {
         assert!(together.0 < alone.0 && together.1 > alone.1);
     }
 
-    /// Classes drawn by their probabilities.
+    /// Draws the classes by their probabilities.
     #[test]
     fn nine_of_ten_means_are_in_the_range() {
         let mut rng = Rng::of(5);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Classes of all flows of a window.
+//! Classifies all flows of a window.
 
 use crate::classify::{Classified, LinkContext, Past, classify};
 use crate::config::EstimatorConfig;
@@ -7,7 +7,7 @@ use crate::echo::{Echo, Echoes};
 use crate::rtt::{BaseRtt, base_rtt};
 use crate::window::{FlowWindow, LinkWindow};
 
-/// A flow with its class and what is known of its base RTT.
+/// A flow with its class and its base RTT, if known.
 pub(super) struct Classed<'a, 'w> {
     pub flow: &'w FlowWindow<'a>,
     pub echo: Option<Echo>,
@@ -23,8 +23,8 @@ pub(crate) struct Known {
     pub past: Option<Past>,
 }
 
-/// Classes of the flows of a window: by what is `known` of them, in the same order, where the
-/// window was narrowed from a larger one.
+/// Classifies the flows of a window. `known` holds their facts in the same order if the window was
+/// narrowed from a larger one.
 pub(super) fn classed<'a, 'w>(
     window: &'w LinkWindow<'a>,
     known: Vec<Known>,
@@ -55,7 +55,7 @@ pub(super) fn classed<'a, 'w>(
         .collect()
 }
 
-/// Time on the wire of a packet of the flow, mean; 0 without a capacity.
+/// Mean transmission time of the flow's packets; 0 without a capacity.
 fn transmission_s(window: &LinkWindow<'_>, flow: &FlowWindow<'_>) -> f64 {
     let (bytes, packets) = flow.window().iter().fold((0.0, 0.0), |(b, n), r| {
         (b + r.wire_bytes as f64, n + f64::from(r.packets))
@@ -64,7 +64,7 @@ fn transmission_s(window: &LinkWindow<'_>, flow: &FlowWindow<'_>) -> f64 {
     capacity.map_or(0.0, |c| bytes / packets / c)
 }
 
-/// The flows that sent or lost something in the window.
+/// The flows that sent or lost a packet in the window.
 fn active<'a, 'w>(window: &'w LinkWindow<'a>) -> impl Iterator<Item = &'w FlowWindow<'a>> {
     window
         .flows

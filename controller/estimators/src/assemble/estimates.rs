@@ -27,10 +27,10 @@ pub(super) struct Parts {
     pub estimates: Estimates,
     pub segment_queue_bytes: f64,
     pub loss_events: u64,
-    /// They follow one another so closely that they cannot be told apart.
+    /// Loss events follow one another so closely that they cannot be told apart.
     pub events_merged: bool,
     pub overshoot_drops: u64,
-    /// LBP flows reduce by the share of their marks.
+    /// LBP flows reduce in proportion to their share of marked packets.
     pub by_share_of_marks: bool,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn estimates(
         n_b: n_b.value,
         rho: load.known.then_some(load.rho.value),
         rho_other: load.known.then_some(load.rho_other.value),
-        // A mark that a sender at its smallest window gets is as vain as a drop.
+        // A mark for a sender at its smallest window has no more effect than a drop.
         loss_rate: (t.drops + t.ce_marked) as f64 / t.arrivals.max(1) as f64,
         lbp_window_pkts: window_of_most_bytes(&lbp, &per_flow),
         evidence,
@@ -146,7 +146,7 @@ pub(super) fn estimates(
             jain: fair.map(|f| f.jain),
             window_p01_pkts: fair.map(|f| f.window_p01_pkts),
             d_mean: sync.map(|s| s.d_mean),
-            // No more than all of them can come together.
+            // At most all LBP flows can coincide.
             d_max: sync
                 .map(|s| Estimate::new(s.d_max, s.d_max, n_b.high, Evidence::Passive, s.rtts)),
             s: sync.map(|s| s.s),
@@ -166,7 +166,7 @@ pub(super) fn estimates(
     }
 }
 
-/// Effect of doubtful classes on the means of base RTTs.
+/// Effect of doubtful classes on T_e and T̄.
 fn class_doubt(flows: &[Flow<'_, '_>]) -> ClassDoubt {
     let seconds = |f: &Flow<'_, '_>| Some(f.base_rtt?.seconds).filter(|&s| s > 0.0);
     let (least, most) = class_mean_ends(flows, Flow::is_lbp, |f| Some(1.0 / seconds(f)?));
@@ -176,9 +176,8 @@ fn class_doubt(flows: &[Flow<'_, '_>]) -> ClassDoubt {
     }
 }
 
-/// Longest round trip and mean window of each LBP flow of which both are known,
-/// but for those that follow a model of the path: they lose much at once later,
-/// too.
+/// Longest round trip and mean window of each LBP flow for which both are known. Flows that follow
+/// a model of the path are left out: they also lose many packets at once later.
 fn windows_at_once(
     window: &LinkWindow<'_>,
     lbp: &[&Flow<'_, '_>],
@@ -201,22 +200,21 @@ fn windows_at_once(
         .collect()
 }
 
-/// Ratio of Δ by what a sender has in flight, which includes lost packets not yet missed and
-/// its pauses, to Δ by what passes the switch, which does not; chosen such that the range
-/// holds the truth in nine of ten windows of the runs of `make truth`.
+/// Ratio of Δ by the packets in flight at the sender, which include losses not yet detected and
+/// pauses, to Δ by the packets that pass the switch; chosen so that the range contains the truth in
+/// nine of ten windows of the runs of `make truth`.
 const UNPROBED_DELTA: f64 = 1.33;
 
-/// Δ; its interval is what the uncertainty of n and of Tₑ does to BDP/n, and
-/// what the part of the time that was seen does to the windows' ends. These are
-/// whole numbers of segments, and of few: the 1st percentile is known to one.
+/// Estimates Δ. Its range covers the uncertainty of n and Tₑ in BDP/n, and that of the extreme
+/// windows because only part of the time was seen. Windows are whole numbers of segments, and
+/// small: the 1st percentile is uncertain by one segment.
 fn delta(f: &Fairness, n_b: Estimate, t_e: Option<Estimate>, evidence: Evidence) -> Estimate {
-    // BDP/n over that of the values.
+    // Δ if BDP/n is `share` times its estimate.
     let at = |share: f64| (f.low * share).max(f.high / share).max(1.0);
     let n = n_b.value / n_b.low.max(1.0).min(n_b.value);
     let fewer = n_b.value / n_b.high.max(n_b.value);
     let (shorter, longer) = t_e.map_or((1.0, 1.0), |t| (t.low / t.value, t.high / t.value));
-    // The extremes need not be at the ends: at some share between both sides are
-    // equal, and there it is least.
+    // The extremes need not be at the ends: Δ is least at the share for which both sides are equal.
     let ends = [at(fewer * shorter), at(n * longer)];
     let balanced = (f.high / f.low).sqrt().clamp(fewer * shorter, n * longer);
     let least = ends.into_iter().fold(at(balanced), f64::min) / f.delta;
@@ -226,7 +224,7 @@ fn delta(f: &Fairness, n_b: Estimate, t_e: Option<Estimate>, evidence: Evidence)
     } else {
         1.0
     };
-    // Independent of each other, and factors.
+    // Independent factors combine in quadrature.
     let apart = |factors: [f64; 4]| {
         let squares = factors.map(|x| x.ln().powi(2));
         squares.iter().sum::<f64>().sqrt().exp()
@@ -245,8 +243,8 @@ fn mean_delay_ns(window: &LinkWindow<'_>) -> u64 {
     sum / packets.max(1)
 }
 
-/// IP length of a full segment of the LBP flows: the largest among packets of
-/// the flow that carries most, from its intervals' means.
+/// IP length of a full segment of the LBP flows: the largest mean packet length per interval of the
+/// flow that carries most bytes.
 fn segment_ip_bytes(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> u32 {
     let largest = |f: &Flow<'_, '_>| {
         f.window

@@ -12,31 +12,31 @@ use crate::window::{FlowWindow, LinkWindow};
 use std::net::IpAddr;
 use tidemark_proto::telemetry::FlowKey;
 
-/// A flow's estimate and what the link's estimates need of it beyond.
+/// A flow's estimate and the other facts that the link's estimates need.
 pub(super) struct Flow<'a, 'w> {
     pub window: &'w FlowWindow<'a>,
     pub estimate: FlowEstimate,
     pub base_rtt: Option<BaseRtt>,
     echo: Option<Echo>,
     past: Option<Past>,
-    /// Probability that it is LBP where flows that react to delay hold the queue.
+    /// Probability that the flow is LBP if flows that react to delay hold the queue.
     pub p_by_delay: Option<f64>,
-    /// Share of the time that its packets in flight are at their top; 0 where not known.
+    /// Share of the time that its packets in flight are at their top; 0 if unknown.
     pub at_top: f64,
-    /// That a flow is limited here was known, and not which: it is the likeliest.
+    /// Chosen as the likeliest flow: it is known that one flow is limited here, but not which.
     pub chosen: bool,
-    /// Its class was weighed: it follows from no definition.
+    /// Whether its class was decided by weighing evidence, not by a definition.
     weighed: bool,
-    /// From when to when it sent in the window, pauses left out, ns.
+    /// Start and end of each stretch in which it sent in the window, without pauses, ns.
     pub stretches: Vec<(u64, u64)>,
-    /// Wire bytes that left in the window, sampling undone.
+    /// Wire bytes that left in the window, scaled up for sampling.
     pub wire_bytes: f64,
     /// Wire bytes that arrived in the window.
     pub offered_bytes: f64,
 }
 
 impl Flow<'_, '_> {
-    /// Its estimate, and the facts about it that also hold for a part of the window.
+    /// Splits off the facts that also hold for a part of the window.
     pub fn known(self) -> (FlowEstimate, Known) {
         let known = Known {
             flow: self.estimate.flow,
@@ -51,28 +51,28 @@ impl Flow<'_, '_> {
         self.estimate.class == FlowClass::Lbp
     }
 
-    /// Its packets come a base RTT after earlier ones left here.
+    /// Whether its packets arrive a base RTT after its earlier packets left here.
     pub fn is_clocked(&self) -> bool {
         self.echo.is_some_and(|e| e.clocks())
     }
 
-    /// Datagrams, of which it is not known whether they react to a queue.
+    /// Whether it sends datagrams, and it is unknown whether they react to a queue.
     pub fn is_unknown(&self) -> bool {
         self.estimate.class == FlowClass::Other && !self.window.is_tcp()
     }
 
-    /// Nothing but evidence speaks against its being limited here.
+    /// Whether only evidence, and no definition, rules out that it is limited here.
     pub fn is_open(&self) -> bool {
         self.weighed || self.is_unknown()
     }
 
-    /// Part of the window that it counts for.
+    /// Weight in counts of flows: the part of the window in which it was active.
     pub fn weight(&self) -> f64 {
         self.estimate.active_fraction.min(1.0)
     }
 }
 
-/// The flows of a window, by what is `known` of them where it was narrowed from a larger one.
+/// All flows of a window. `known` holds facts about them if it was narrowed from a larger one.
 pub(super) fn all<'a, 'w>(
     window: &'w LinkWindow<'a>,
     known: Vec<Known>,
@@ -83,12 +83,12 @@ pub(super) fn all<'a, 'w>(
     classed.into_iter().map(|c| one(window, c)).collect()
 }
 
-/// Its five-tuple as text, where the collector described it.
+/// Five-tuple as text, if the collector described the flow.
 pub(super) fn key(f: &FlowWindow<'_>) -> Option<FlowKeyText> {
     f.info.and_then(|i| i.key.as_ref()).map(key_text)
 }
 
-/// A flow active for all but this much of the window is active throughout.
+/// A flow active for at least this part of the window is active throughout.
 const NEARLY_ALL: f64 = 0.85;
 
 fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> {
@@ -122,8 +122,8 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
     let active_ns: u64 = stretches.iter().map(|s| s.1.saturating_sub(s.0)).sum();
     let active_s = active_ns as f64 / 1e9;
     let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
-    // A flow of long RTT is silent for an RTT at either end of the window, but where it
-    // begins or ends within it.
+    // A flow with a long RTT is silent for an RTT at either end of the window, unless it begins or
+    // ends within the window.
     let base_s = base_rtt.map_or(0.0, |b| b.seconds);
     let before = f64::from(u8::from(f.life.first_ns < first));
     let goes_on = link.to_ns.saturating_sub(last) as f64 / 1e9 <= 2.0 * base_s;
@@ -162,7 +162,7 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
         weighed: c.observed.is_some(),
         stretches,
         wire_bytes,
-        // Drops are all reported.
+        // Drops are always reported, so they need no scaling.
         offered_bytes: wire_bytes + dropped_bytes,
     }
 }

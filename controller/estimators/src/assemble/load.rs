@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Load of the link, the LBP flows' part of it (BSCL §II), and what the others
-//! could send (OI §3.2).
+//! Load of the link, the LBP flows' part of it (BSCL §II), and the load that other flows could
+//! offer (OI §3.2).
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
@@ -17,8 +17,8 @@ pub(super) struct Load {
     pub bounded_bytes_per_s: f64,
 }
 
-/// Median window of the LBP flow that a byte is of, segments; `per_flow` has the windows
-/// of each.
+/// Median over the LBP flows' bytes of their flow's median window, segments; `per_flow` holds the
+/// windows of each flow.
 pub(super) fn window_of_most_bytes(lbp: &[&Flow<'_, '_>], per_flow: &[Vec<f64>]) -> Option<f64> {
     let each = lbp.iter().zip(per_flow);
     let each = each.filter_map(|(f, w)| Some((quantile(w, 0.5)?, f.wire_bytes)));
@@ -54,7 +54,7 @@ pub(super) fn load(
     let scale = report_scale(t, flows);
     let share = |bytes: f64| bytes * scale / full;
     let rho = offered / full;
-    // Flows whose class is in doubt.
+    // Includes the flows whose class is in doubt.
     let left = ClassSum::of(flows, Flow::is_lbp, |f| share(f.wire_bytes));
     let came = ClassSum::of(flows, Flow::is_lbp, |f| share(f.offered_bytes));
     let other = (rho - came.value).max(0.0);
@@ -63,7 +63,7 @@ pub(super) fn load(
         let (low, high) = ((value - less).max(0.0), (value + more).min(most));
         Estimate::new(value, low, high, evidence, t.arrivals)
     };
-    // Sampling errors: the rest of the time may have differed.
+    // Sampling error: the rest of the time may have differed.
     let (e, o) = (parts.error(|p| p.lbp), parts.error(|p| p.offered - p.lbp));
     let r = parts.error(|p| p.offered);
     let c_e = left.value.min(1.0);
@@ -93,13 +93,13 @@ pub(super) fn load(
     }
 }
 
-/// Parts of the time whose loads are compared (batch means): loads of neighbouring
-/// intervals depend on each other, the longer the parts the less.
+/// Number of parts of the window whose loads are compared (batch means): loads of neighbouring
+/// intervals are correlated, the less the longer the parts are.
 const PARTS: usize = 4;
 
-/// Of what doubtful classes do to the bytes. A flow that is taken for another is
-/// mostly one whose rate says little, and those carry less than their number says;
-/// by the training runs of the calibration.
+/// Part of the effect of doubtful classes that shows in the bytes. A misclassified flow mostly has
+/// a rate that says little, and carries less than flows do on average; from the training runs of
+/// the calibration.
 const IN_BYTES: f64 = 0.4;
 
 /// Load in one part of the time, over capacity.
@@ -141,14 +141,14 @@ impl Parts {
         Self(parts)
     }
 
-    /// 90 % error of the mean of something.
+    /// 90 % error of the mean of a quantity over the parts.
     fn error(&self, of: impl Fn(&Part) -> f64) -> f64 {
         mean_error(&self.0.iter().map(of).collect::<Vec<_>>())
     }
 }
 
-/// Flow records count packets whose reports came: what the link carried over what
-/// they add up to.
+/// Factor from the flow records, which count only reported packets, to the bytes that the link
+/// carried.
 fn report_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
     let sum: f64 = flows.iter().map(|f| f.wire_bytes).sum();
     if (t.sampled || t.reports_lost > 0) && sum > 0.0 {
@@ -158,8 +158,8 @@ fn report_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
     }
 }
 
-/// Largest rate of a flow that is limited elsewhere, bytes/s: its receiver's
-/// window per base RTT, else the rate it has.
+/// Largest rate of a flow that is limited elsewhere, bytes/s: for window-limited flows the
+/// receiver's window per base RTT, for the rest the measured rate.
 fn largest_rate(f: &Flow<'_, '_>) -> f64 {
     let rate = f.estimate.rate_bps / 8.0;
     if f.estimate.class != FlowClass::Wl {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Puts the parts of a link's estimate together.
+//! Assembles the estimate of a link from its parts.
 
 mod activity;
 mod alpha;
@@ -29,9 +29,9 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
     link_and_known(window, config).0
 }
 
-/// The estimate, and N_b of the window's last part from `recent_ns` on. What the latter costs
-/// is little: the pasts of the flows are those of the whole window, and so is where their
-/// history begins; N_b of that part by itself ([`n_b`]) has one that begins later.
+/// Returns the estimate, and N_b of the window's last part, from `recent_ns` on. The latter costs
+/// little: it uses the facts about the flows from the whole window, and their history begins where
+/// that of the whole does. In [`n_b`] of that part alone the history begins later.
 pub(crate) fn link_and_recent_n_b(
     mut window: LinkWindow<'_>,
     recent_ns: u64,
@@ -96,7 +96,7 @@ fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEst
     (estimate, known)
 }
 
-/// N_b alone, the same as that of [`link`]: what it costs is the classes of the flows.
+/// Estimates N_b alone, equal to that of [`link`]; costs only the classification of the flows.
 pub(crate) fn n_b(window: &LinkWindow<'_>, config: &EstimatorConfig) -> Estimate {
     let context = context(window, &utilisation::totals(window), config);
     let flows = standing::heed(flows::all(window, Vec::new(), &context, config), &context);
@@ -131,7 +131,7 @@ fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> Lin
     }
 }
 
-/// Part of the marks that is not reported: of a program that samples them.
+/// Part of the marks that is not reported, if the switch program samples marked packets.
 fn unreported_marks(window: &LinkWindow<'_>) -> f64 {
     let all_reported = || window.intervals.iter().any(|r| r.out_of_sample > 0);
     if window.marks.is_empty() || all_reported() {
@@ -141,7 +141,7 @@ fn unreported_marks(window: &LinkWindow<'_>) -> f64 {
     }
 }
 
-/// Ends of the intervals of which reports are missing, and the part of their reports.
+/// Ends of the intervals with lost reports, and the fraction of reports that each lost.
 fn missing(window: &LinkWindow<'_>) -> Vec<(u64, f64)> {
     let lossy = window.intervals.iter().filter(|r| r.reports_lost > 0);
     lossy
@@ -156,7 +156,7 @@ fn missing(window: &LinkWindow<'_>) -> Vec<(u64, f64)> {
         .collect()
 }
 
-/// Round trip of a flow with CE marks, as its last record shows it.
+/// Round trip of a flow with CE marks, from its last record.
 fn flow_rtt_ns(window: &LinkWindow<'_>, id: u64, config: &EstimatorConfig) -> u64 {
     let flow = window.flows.binary_search_by_key(&id, |f| f.id).ok();
     flow.and_then(|i| window.flows.get(i))
@@ -194,7 +194,7 @@ fn drain_bps(window: &LinkWindow<'_>, t: &Totals) -> f64 {
     capacity * queue_bytes / t.wire_bytes as f64
 }
 
-/// That the capacity is not the port's.
+/// Caveat that the link's capacity is not that of the port.
 fn shared(window: &LinkWindow<'_>) -> String {
     let queues: Vec<String> = window.shared_with.iter().map(u32::to_string).collect();
     let queues = match queues.as_slice() {
@@ -202,7 +202,7 @@ fn shared(window: &LinkWindow<'_>) -> String {
         several => format!("queues {}", several.join(", ")),
     };
     let served = match window.info.capacity_bps {
-        0 => "the rate at which it is served is not known, as packets waited too rarely: no \
+        0 => "the rate at which it is served is not known, because packets waited too rarely: no \
               utilisation, no load"
             .to_owned(),
         bps => format!(
@@ -214,7 +214,7 @@ fn shared(window: &LinkWindow<'_>) -> String {
     format!("the queue shares its port with {queues}: {served}")
 }
 
-/// Utilisation that the ends of a window explain.
+/// Largest utilisation that the window's ends can explain.
 const MOST_UTILISATION: f64 = 1.005;
 
 fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>) -> Vec<String> {
@@ -251,14 +251,14 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     }
     if window.drops_untold {
         all.push(
-            "loss is not known: this node is seen in the metadata of packets alone (INT-MD), and a \
-             packet that is dropped brings none"
+            "loss is not known: this node is seen only in the metadata of packets (INT-MD), and a \
+             dropped packet delivers none"
                 .to_owned(),
         );
     }
     if window.two_clocks {
         all.push(
-            "two clocks speak as this node: two exporters have its id, or someone sends a \
+            "two clocks report as this node: two exporters have its id, or someone sends a \
              recording. Nothing here is certain until one of them is silent, or the node has a key"
                 .to_owned(),
         );
@@ -266,9 +266,8 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     let unrecorded_s = window.unrecorded_s();
     if unrecorded_s > 0.0 {
         all.push(format!(
-            "of {unrecorded_s:.2} s of the {:.2} s no record came from the collector (the \
-             connection was cut, or updates were missed): utilisation and load are those of the \
-             rest",
+            "the collector sent no record for {unrecorded_s:.2} s of the {:.2} s (the connection \
+             was cut, or updates were missed): utilisation and load are those of the rest",
             window.length_s()
         ));
     }
@@ -282,16 +281,16 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if t.ce_marked > 0 {
         all.push(format!(
             "{} packets were marked CE here: marks are loss signals like drops, for classes, loss \
-             events, alpha, q, D and s. The limit here is the marking threshold: what is marked \
-             is admitted, so that the queue exceeds it, and the delay predicted for it is that of \
-             drop-tail",
+             events, alpha, q, D and s. The limit here is the marking threshold: marked \
+             packets are admitted, so the queue exceeds it, and the delay predicted for it is that \
+             of drop-tail",
             t.ce_marked
         ));
     }
     if parts.by_share_of_marks {
         all.push(
             "flows reduce by the share of their marks (DCTCP): alpha, q, D and s count the round \
-             trips with marks, of which none is a halving"
+             trips with marks, none of which halves a window"
                 .to_owned(),
         );
     }
@@ -299,16 +298,16 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
         all.push(format!(
             "one packet in {:.0} was reported: drops are counted exactly, the rest is scaled; \
              the utilisation's 1st percentile is unknown, delta needs the senders' windows, classes \
-             of unprobed flows rest on drops alone, which every flow has whatever limits it: their \
-             N_b counts flows with other limits too",
+             of unprobed flows rest on drops alone, which every flow has whatever limits it: N_b \
+             then also counts flows with other limits",
             window.sampling
         ));
     }
     if parts.events_merged {
         all.push(
             "losses follow one another so closely that loss events cannot be told apart: alpha is \
-             the literature's where what a round trip loses allows it, and its range goes from \
-             there to what has merged"
+             the literature's if the losses per round trip allow it, and its range extends from \
+             these to the merged events"
                 .to_owned(),
         );
     }
@@ -322,7 +321,7 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     }
     if estimates.n_b.value >= 1.0 && estimates.t_e_ms.is_none() {
         all.push(
-            "no base RTT of an LBP flow is known, or of too few of them: no T_e, delta or D"
+            "the base RTTs of too few LBP flows are known, or of none: no T_e, delta or D"
                 .to_owned(),
         );
     }

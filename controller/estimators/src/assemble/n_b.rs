@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Number of LBP flows, and what the estimates of a link rest on.
+//! Number of LBP flows, and the evidence behind a link's estimates.
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
 use crate::classify::LinkContext;
 use crate::types::{Estimate, Evidence};
 
-/// Evidence of the flows that matter: the LBP flows, or all where there is none.
+/// Evidence of the LBP flows, or of all flows if there is no LBP flow.
 pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
     if lbp.is_empty() {
         Evidence::of(flows.iter().map(|f| f.estimate.evidence))
@@ -15,7 +15,7 @@ pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidenc
     }
 }
 
-/// A flow with less than this part of what an LBP flow sends has little.
+/// A flow sends little if it sends less than this part of an LBP flow's mean.
 const LITTLE: f64 = 0.2;
 
 /// The flows classified LBP.
@@ -23,18 +23,18 @@ pub(super) fn lbp<'f, 'a, 'w>(flows: &'f [Flow<'a, 'w>]) -> Vec<&'f Flow<'a, 'w>
     flows.iter().filter(|f| f.is_lbp()).collect()
 }
 
-/// N_b of classified flows.
+/// Estimates N_b from classified flows.
 pub(super) fn of(flows: &[Flow<'_, '_>], context: &LinkContext) -> Estimate {
     n_b(flows, evidence(&lbp(flows), flows), context)
 }
 
-/// N_b: the LBP flows, each counted by the part of the window it was active.
-/// The interval is that of the sum of flows that are LBP with probability `p_lbp`
-/// (90 %), and holds the count. Of a full link each flow may be limited here whose transport
-/// is not known, but one with little by an LBP flow's measure; where the queue alone
-/// tells that one is, each whose class follows from no definition. Of a loaded link each flow
-/// may be that waits here alone: a window that reacts to delay (Vegas) can stand as one that
-/// its receiver limits. A queue that never empties has one at any time.
+/// N_b: the LBP flows, each counted by the part of the window in which it was active. The range is
+/// that of a sum of flows, each LBP with probability `p_lbp` (90 %), and contains the count. On a
+/// full link it has room for each flow of unknown transport, unless that sends little compared with
+/// an LBP flow; if an LBP flow was chosen only because the queue shows that there is one, for each
+/// flow whose class follows from no definition. On a loaded link it has room for each flow that
+/// waits here alone: a window that reacts to delay (Vegas) can look like a receiver's. A queue that
+/// never empties always has an LBP flow.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence, context: &LinkContext) -> Estimate {
     let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
     let all = flows.len() as u64;

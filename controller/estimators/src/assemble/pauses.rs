@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pauses of a flow: times in which its application has nothing to send (OI §3.3).
+//! Pauses of a flow: times when its application has nothing to send (OI §3.3).
 //!
-//! A silence that follows a loss may be a retransmission timeout: its sender has something to
-//! send. Every other silence that is much longer than a round trip is a pause, and so is one
-//! that is longer than the timeout, which doubles with each loss (RFC 6298).
+//! A silence after a loss may be a retransmission timeout, with data left to send. Any other
+//! silence much longer than a round trip is a pause, and also a silence after a loss that is longer
+//! than the timeout, which doubles with each loss (RFC 6298).
 
 use crate::rtt::BaseRtt;
 use crate::window::FlowWindow;
 
-/// Shorter silences are no pauses, ns: window-limited and application-paced flows send
-/// in bursts that are as far apart.
+/// Shortest pause, ns: window-limited and application-paced flows send bursts that are up to this
+/// far apart.
 const SHORTEST_NS: u64 = 500_000_000;
-/// Nor are silences of fewer round trips than this.
+/// Shortest pause, in round trips.
 const ROUND_TRIPS: f64 = 3.0;
-/// A loss shows within so much time before the silence, in round trips: the rest of its
-/// window leaves first.
+/// Longest time from a loss to the silence it causes, in round trips: the rest of the window leaves
+/// first.
 const LOSS_BEFORE: f64 = 2.0;
-/// Silences of so many times the mean time between two reports come by chance, once in e^10,
-/// when a part of the packets is reported.
+/// Shortest pause, in mean times between two reports, if packets are sampled: shorter silences
+/// occur by chance (a silence of this length once in e^10).
 const REPORTS_APART: f64 = 10.0;
-/// Longer timeouts are not begun with, ns (RFC 6298: 1 s, or a few round trips).
+/// Longest first timeout, ns (RFC 6298: 1 s, or a few round trips).
 const TIMEOUT_NS: u64 = 1_200_000_000;
 
-/// How to tell a flow's pauses from its other silences.
+/// Criteria that separate a flow's pauses from its other silences.
 pub(super) struct Pauses<'f> {
     signals_ns: &'f [u64],
     shortest_ns: u64,
@@ -49,7 +49,7 @@ impl<'f> Pauses<'f> {
         }
     }
 
-    /// Whether a silence is a pause.
+    /// Whether the silence from `from_ns` to `to_ns` is a pause.
     pub fn are_between(&self, from_ns: u64, to_ns: u64) -> bool {
         let silence_ns = to_ns.saturating_sub(from_ns);
         if silence_ns < self.shortest_ns {
@@ -85,7 +85,7 @@ mod tests {
         assert!(!pauses.are_between(ms(5100), ms(6100)));
         assert!(pauses.are_between(ms(5100), ms(6500)));
         assert!(pauses.are_between(ms(5300), ms(6300)));
-        // Lost once more: the timeout after it is twice as long.
+        // Two losses: the second timeout is twice as long.
         assert!(!pauses.are_between(ms(4900), ms(7000)));
         assert!(pauses.are_between(ms(4900), ms(7500)));
     }

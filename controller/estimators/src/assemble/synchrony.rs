@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! D, s and Theorem 5's condition (UTB §4) with their ranges.
+//! D, s and the condition of Theorem 5 (UTB §4) with their ranges.
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
@@ -32,18 +32,18 @@ pub(super) struct Synchrony {
     pub condition_fraction: Estimate,
 }
 
-/// Of what doubtful classes do to D. A flow in doubt is mostly one that loses little,
-/// as in [`super::load`].
+/// Part of the effect of doubtful classes that shows in D. A doubtful flow mostly loses little, as
+/// in [`super::load`].
 const IN_D: f64 = 0.4;
 
-/// `None` without a loss. The ranges have what the round trips that were not seen may
-/// say, flows whose class is wrong, and, of s and the condition, the ranges of Δ and of
-/// T_e, which rules the BDP.
+/// Estimates D, s and the condition; `None` without a loss. The ranges cover the round trips that
+/// were not seen and misclassified flows; those of s and the condition also cover the ranges of Δ
+/// and of T_e, which determines the BDP.
 pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let (n, lbp) = (facts.n, facts.lbp);
     let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
     let compensated = |delta: f64| n * n / (delta * facts.bdp_pkts);
-    // The errors of the two are independent.
+    // The errors of Δ and T_e are independent.
     let together = |delta: f64, t_e_ms: f64| {
         let of_delta = (delta / facts.delta.value).ln();
         of_delta.hypot((t_e_ms / facts.t_e.value).ln()).exp()
@@ -60,7 +60,7 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
         let d: Vec<f64> = d.iter().map(|d| d * factor).collect();
         synchronised(&d, compensated(delta), n.sqrt())
     };
-    // The fairer the windows, the more reductions the queue makes up for.
+    // The fairer the windows, the more reductions the queue compensates for.
     let (low, high) = (
         together(facts.delta.low, facts.t_e.low),
         together(facts.delta.high, facts.t_e.high),
@@ -96,8 +96,8 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     })
 }
 
-/// Range of the condition's share `c` of the round trips, from what each cause alone
-/// leaves of it: least and most. The causes have nothing to do with each other.
+/// Range of the condition's share `c` of the round trips. `alone` holds the smallest and largest
+/// share that each cause alone gives; the causes are independent.
 fn condition_range(c: f64, alone: [(f64, f64); 3]) -> (f64, f64) {
     let (mut less, mut more) = (0.0f64, 0.0f64);
     for (least, most) in alone {
@@ -111,7 +111,7 @@ fn condition_range(c: f64, alone: [(f64, f64); 3]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    /// Three flows of four reduce in each round trip, and Δ leaves room for 2.9 to 3.1.
+    /// Three of four flows reduce in each round trip, and Δ leaves room for 2.9 to 3.1.
     #[test]
     fn a_condition_next_to_its_bound_is_as_unsure_as_the_bound() {
         let d = [3.0; 40];
@@ -131,7 +131,7 @@ mod tests {
     fn causes_that_are_independent_add_up_in_squares() {
         let (low, high) = condition_range(0.5, [(0.47, 0.53), (0.46, 0.5), (0.5, 0.54)]);
         assert!((low - 0.45).abs() < 1e-12 && (high - 0.55).abs() < 1e-12);
-        // A limit above 1, or on the other side of the value, narrows nothing.
+        // A bound above 1, or on the wrong side of the value, narrows nothing.
         assert_eq!(
             condition_range(0.9, [(0.9, 1.3), (1.0, 0.9), (0.9, 0.8)]),
             (0.9, 1.0)

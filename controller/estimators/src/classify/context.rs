@@ -17,34 +17,34 @@ pub(crate) struct LinkContext {
     /// Signals over arrivals: the loss rate of the window law (BSCL eq. 2).
     pub signal_rate: f64,
     pub to_ns: u64,
-    /// Chance that a drop or mark here is not reported at all: marks of a sampled part.
+    /// Chance that a drop or mark here is never reported, because marks are sampled.
     pub unreported: f64,
-    /// Ends of the intervals of which reports are missing, ns, and the part of them.
+    /// Ends of the intervals with lost reports, ns, and the fraction that each lost.
     pub missing: Vec<(u64, f64)>,
 }
 
-/// Utilisation of a full link: the ends of a window and rounding left out.
+/// Utilisation of a full link; the rest is the ends of the window and rounding.
 const FULL: f64 = 0.98;
-/// Utilisation that Vegas reaches with little else on the link.
+/// Utilisation that Vegas reaches on a link with little other traffic.
 const LOADED: f64 = 0.85;
-/// Part of the arrivals that meet a queue which never empties, but for the ends of a window.
+/// Fraction of arrivals that meet a queue if it never empties; the rest is the window's ends.
 const NEVER_EMPTY: f64 = 0.99;
-/// Load that does not react to a full queue loses more than this, or it leaves the link idle
-/// at times: that it just fills the link would be chance.
+/// Unresponsive load that keeps a queue full loses more than this, or leaves the link idle at
+/// times: it would just fill the link only by chance.
 const MOST_LOSS: f64 = 0.05;
 
 impl LinkContext {
-    /// Whether something fills the link that reacts to its queue.
+    /// Whether the link is full of traffic that reacts to its queue.
     pub fn filled(&self) -> bool {
         self.utilisation.is_some_and(|u| u >= FULL) && self.drop_rate < MOST_LOSS
     }
 
-    /// Loaded as far as senders that react to delay load a link.
+    /// Whether the link is loaded as far as senders that react to delay load it.
     pub fn is_loaded(&self) -> bool {
         self.utilisation.is_some_and(|u| u >= LOADED) && self.drop_rate < MOST_LOSS
     }
 
-    /// Packets wait all of the time.
+    /// Whether packets wait at all times.
     pub fn never_empties(&self) -> bool {
         self.non_empty >= NEVER_EMPTY && self.utilisation.is_some_and(|u| u >= FULL)
     }
@@ -61,8 +61,8 @@ impl LinkContext {
         bytes * flow.sampling / (ns as f64 / 1e9).max(1e-3) / capacity
     }
 
-    /// Chance that what made a flow reduce at a time happened here and is not known: reports
-    /// of the `lookback_ns` before are missing, or marks are not all reported.
+    /// Chance that the cause of a flow's reduction at `time_ns` happened here without being known:
+    /// reports within `lookback_ns` are missing, or not all marks are reported.
     pub fn hidden(&self, time_ns: u64, lookback_ns: u64) -> f64 {
         let first = self
             .missing

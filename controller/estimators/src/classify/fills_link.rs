@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether a flow fills the link by itself.
 //!
-//! A flow that takes nearly all of the link and whose packets wait here has passed no
-//! slower link: what its window does without a loss here is not for another bottleneck. A
-//! window that is reduced again and again without one follows a model of the path, as that
-//! of a single BBR flow does (Cardwell et al., ACM Queue 2016).
+//! A flow that takes nearly all of the link and whose packets wait here has no slower link before
+//! this one: its window does not respond to another bottleneck. If that window is reduced again and
+//! again without a loss, it follows a model of the path, as that of a single BBR flow does
+//! (Cardwell et al., ACM Queue 2016).
 
 use super::context::LinkContext;
 use super::facts::Facts;
@@ -13,13 +13,13 @@ use crate::rtt::BaseRtt;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
-/// Part of the capacity from which on no other flow can be meant.
+/// Least part of the capacity with which the flow can be the only large one.
 const NEARLY_ALL: f64 = 0.9;
 /// Its packets wait here for more than this part of the base RTT,
 const WAITS: f64 = 0.05;
-/// and elsewhere for less than this part of what they wait here.
+/// and wait elsewhere for less than this multiple of their wait here.
 const ELSEWHERE: f64 = 1.0;
-/// Reductions that show whether they follow losses.
+/// Fewest reductions that show whether they follow losses.
 const LEAST_REDUCTIONS: usize = 4;
 
 pub(super) fn fills_link(
@@ -47,7 +47,7 @@ pub(super) fn fills_link(
             .is_none_or(|w| w.elsewhere_s < ELSEWHERE * w.here_s)
 }
 
-/// Most reductions follow no loss here.
+/// Whether most reductions follow no loss here.
 pub(super) fn reduces_without_loss(reductions: &[Reduction]) -> bool {
     let counted = reductions.iter().filter(|r| r.counts);
     let (local, all) = counted.fold((0, 0), |(l, n), r| (l + usize::from(r.local), n + 1));
@@ -109,7 +109,7 @@ mod tests {
         assert!(fills(0.99, 0.0025, Some(0.0001)));
         assert!(fills(0.99, 0.0025, None));
         assert!(!fills(0.8, 0.0025, None));
-        // Behind a link that is hardly slower there is no queue here, but one there.
+        // Behind a link that is hardly slower, the queue is there and not here.
         assert!(!fills(0.99, 0.0001, None));
         assert!(!fills(0.99, 0.0025, Some(0.009)));
     }

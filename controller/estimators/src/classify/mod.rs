@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Class of a flow with confidence and reason (BSCL §II, §VI).
 //!
-//! SHORT and WL follow from their definitions. Between LBP and the rest the
-//! evidence is added up as log-odds ([`log_odds`]): where the reductions come
-//! from, where the packets wait, and how large the window is compared with what
-//! the loss here allows.
+//! SHORT and WL follow from their definitions. LBP is told from the rest by adding up evidence as
+//! log-odds ([`log_odds`]): where the reductions come from, where the packets wait, and how large
+//! the window is compared with what the loss here allows.
 
 mod context;
 mod facts;
@@ -45,21 +44,20 @@ pub(crate) struct Classified {
     pub why: String,
     pub evidence: Evidence,
     pub recognised: Recognised,
-    /// Facts from its history; `None` if its class needs none of them.
+    /// Facts from the flow's history; `None` if its class needs none of them.
     pub past: Option<Past>,
-    /// Observations behind its log-odds; `None` if its class follows from the
-    /// definitions.
+    /// Observations behind the log-odds; `None` if the class follows from the definitions.
     pub observed: Option<Observation>,
-    /// Probability that it is LBP where flows that react to delay hold the queue.
+    /// Probability that the flow is LBP if flows that react to delay hold the queue.
     pub p_by_delay: Option<f64>,
 }
 
-/// Idle for longer than this, a flow has ended, closed or not.
+/// A flow idle for longer than this has ended, closed or not.
 const IDLE_NS: u64 = 2_000_000_000;
-/// A flow of few packets is persistent all the same when it lasts this long.
+/// A flow of few packets is persistent all the same if it lasts this long.
 const PERSISTENT_S: f64 = 5.0;
 
-/// Packets of a connection that has only been asked for, repetitions included.
+/// Packets of a connection that is only being opened, retransmissions included.
 const OPENING_PACKETS: u64 = 4;
 
 struct Verdict {
@@ -78,8 +76,8 @@ fn verdict(class: FlowClass, confidence: f64, p_lbp: f64, why: impl Into<String>
     }
 }
 
-/// Classifies one flow by its history up to the end of the window: `past`, where that is
-/// known from another window with the same history.
+/// Classifies one flow by its history up to the end of the window. `past` is given if it is known
+/// from another window with the same history.
 pub(crate) fn classify(
     flow: &FlowWindow<'_>,
     echo: Option<Echo>,
@@ -138,7 +136,7 @@ pub(crate) fn classify(
     }
 }
 
-/// Classes that need nothing of the history but its packets.
+/// Classes that need only the packets of the history.
 fn at_a_glance(
     flow: &FlowWindow<'_>,
     link: &LinkContext,
@@ -159,44 +157,43 @@ fn at_a_glance(
     }
 }
 
-/// A flow that sent data before what is kept of it: the packets that are left
-/// close it.
+/// Whether the flow sent data before its kept history: the packets that are left only close it.
 fn is_sender(flow: &FlowWindow<'_>) -> bool {
     flow.info.is_some_and(|i| i.mss_bytes > 0 || i.probed)
 }
 
-/// Confidence that datagrams are not limited here whose packets follow none that left earlier:
-/// round trips of less than two bins of the clock are not seen. Where those of a full link are
-/// the larger part, N_b's range has room for each of them.
+/// Confidence that a datagram flow whose packets follow no earlier ones is not limited here: round
+/// trips shorter than two bins of the echo's series cannot be seen. If the larger part of a full
+/// link is such flows, N_b's range has room for each of them.
 const UNCLOCKED: f64 = 0.9;
-/// Probability that datagrams are limited here of which a part is seen: nothing tells.
+/// Probability that a sampled datagram flow is limited here: nothing shows it.
 const P_SAMPLED: f64 = 0.2;
-/// And of datagrams that take more than half of a busy link.
+/// Probability for datagrams that take more than half of a busy link.
 const P_FILLS: f64 = 0.4;
 const HALF: f64 = 0.5;
 
-/// Datagrams that no acknowledgements clock, as far as is seen: a transport that keeps a window
-/// (QUIC) sends a base round trip after its earlier packets left.
+/// Class of a datagram flow that no acknowledgements clock, as far as is seen: a transport that
+/// keeps a window (QUIC) sends a base round trip after its earlier packets left.
 fn unclocked(flow: &FlowWindow<'_>, base: Option<BaseRtt>, link: &LinkContext) -> Option<Verdict> {
     if flow.is_tcp() || base.is_some() {
         return None;
     }
     Some(if flow.sampling > 1.0 {
-        let why = "not TCP; of a part of its packets it cannot be told what they follow";
+        let why = "not TCP; sampled packets do not show whether they follow earlier ones";
         verdict(FlowClass::Other, 1.0 - P_SAMPLED, P_SAMPLED, why)
     } else {
-        // A flow that fills a link arrives as evenly as it leaves, clocked or not.
+        // A flow that fills a link arrives as evenly as it leaves, ACK-clocked or not.
         let p_lbp = if link.busy() && link.share_of(flow) > HALF {
             P_FILLS
         } else {
             0.0
         };
-        let why = "not TCP, and its packets follow none of its own that left earlier";
+        let why = "not TCP, and its packets do not follow its own that left earlier";
         verdict(FlowClass::Other, UNCLOCKED.min(1.0 - p_lbp), p_lbp, why)
     })
 }
 
-/// Few packets, and over or only just begun.
+/// Class of a flow of few packets that is over or has only just begun.
 fn few_packets(
     flow: &FlowWindow<'_>,
     link: &LinkContext,
@@ -221,8 +218,8 @@ fn few_packets(
     })
 }
 
-/// Class of a flow that is over before anything limits it. Of a few datagrams it is not known
-/// whether anything ever would.
+/// Class of a flow that is over before anything limits it. A few datagrams do not show whether
+/// anything ever would.
 fn brief(flow: &FlowWindow<'_>) -> FlowClass {
     if flow.is_tcp() {
         FlowClass::Short
@@ -235,7 +232,7 @@ fn ended(flow: &FlowWindow<'_>, link: &LinkContext) -> bool {
     flow.life.closed || flow.life.last_ns + IDLE_NS < link.to_ns
 }
 
-/// WL and SHORT where what is seen is what defines them.
+/// WL and SHORT if the observations meet their definitions.
 fn by_definition(
     flow: &FlowWindow<'_>,
     link: &LinkContext,
@@ -266,7 +263,7 @@ fn by_definition(
     None
 }
 
-/// LBP or not by the evidence; which other limit it has by how its packets come.
+/// LBP or not by the evidence; if not, the other limit by how its packets arrive.
 fn by_log_odds(facts: &Facts, observed: &Observation) -> Verdict {
     let odds = LogOdds::weigh(observed, &Weights::IN_FORCE);
     let p = odds.p_lbp().min(facts.receiver_window.p_hardly_there());

@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether the receiver's window limits a flow whose sender is probed, and how surely.
+//! Whether the receiver's window limits a flow with a probed sender, and how surely.
 
-/// Part of its time that a flow is at its receiver's window for, from which on it is
-/// window-limited. A sawtooth between W/2 and W that a window cuts for a part f of its time
-/// loses f²/3 of its mean to it: here less than 1 %. Below, the losses decide what the flow
-/// gets (BSCL §II).
+/// Least part of its time at the receiver's window with which a flow is window-limited. A sawtooth
+/// between W/2 and W that a window cuts for a part f of its time loses f²/3 of its mean: less than
+/// 1 % here. Below, the losses decide what the flow gets (BSCL §II).
 const LIMITS: f64 = 0.15;
-/// Part of the time that leaves no doubt: the rest are its recoveries from losses.
+/// Part of the time that leaves no doubt: the rest is recovery from losses.
 const SURELY: f64 = 0.5;
-/// Doubt that remains then.
+/// Doubt that remains above that.
 const LEFT: f64 = 0.05;
-/// A sample says nothing of what comes later than this, ns: the flow waits for a timeout.
+/// Longest time for which a sample holds, ns: beyond it the flow waits for a timeout.
 const CARRY_NS: u64 = 2_000_000_000;
 
 /// Effect of the receiver's window on a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct ReceiverWindow {
-    /// Part of the time with the bytes in flight at the receiver's window, and that the
-    /// smaller of the two windows.
+    /// Part of the time in which the bytes in flight are at the receiver's window, which is then
+    /// the smaller of the two windows.
     pub at: f64,
-    /// Of the stretches between two reductions, the share in which the bytes in flight came
-    /// up to it: it, and not a loss, ended their growth.
+    /// Share of the stretches between two reductions in which the bytes in flight reached the
+    /// receiver's window: the window, and not a loss, ended their growth.
     pub grown_to: f64,
     pub stretches: u32,
 }
@@ -30,14 +29,14 @@ impl ReceiverWindow {
         self.at >= LIMITS
     }
 
-    /// Probability that in the long run the flow is at the window for too little of its time
-    /// to be limited by it. Each stretch between its reductions reaches the window or does
-    /// not, so that the part of the time is known as a share of so many, at worst.
+    /// Probability that in the long run the flow is at the window for too little of its time to be
+    /// limited by it. Each stretch between reductions reaches the window or not, so that the part
+    /// of the time is at worst as uncertain as a share of that many stretches.
     pub fn p_hardly_there(&self) -> f64 {
         if self.at >= SURELY {
             return LEFT * (1.0 - self.at);
         }
-        // The normal distribution, to 1 %.
+        // Approximates the normal distribution to 1 %.
         const LOGISTIC: f64 = 1.702;
         let error = (self.at * (1.0 - self.at) / f64::from(self.stretches.max(1))).sqrt();
         let deviations = (LIMITS - self.at) / error.max(1e-9);
@@ -46,15 +45,15 @@ impl ReceiverWindow {
 
     pub fn why(&self) -> String {
         format!(
-            "in flight sits at the receiver's window for {:.0} % of the time, grows to it in {:.0} % of the times between its reductions",
+            "in flight is at the receiver's window for {:.0} % of the time, grows to it in {:.0} % of the times between reductions",
             self.at * 100.0,
             self.grown_to * 100.0
         )
     }
 }
 
-/// Watches a flow from sample to sample. These come with acknowledgements, the more of them
-/// the larger a window is: their number is no time.
+/// Follows a flow from sample to sample and weights samples by time: they come with
+/// acknowledgements, and a large window has more of them.
 #[derive(Default)]
 pub(super) struct Watch {
     last: Option<(u64, bool)>,
@@ -62,7 +61,7 @@ pub(super) struct Watch {
     at_ns: u64,
     stretches: u32,
     reached: u32,
-    /// Of the stretch that goes on: a sample was seen, one at the window was.
+    /// Whether the current stretch has a sample, and a sample at the window.
     open: (bool, bool),
 }
 
@@ -76,14 +75,14 @@ impl Watch {
         self.open = (true, self.open.1 || at_window);
     }
 
-    /// A reduction ends a stretch.
+    /// Ends a stretch at a reduction.
     pub fn reduced(&mut self) {
         self.stretches += u32::from(self.open.0);
         self.reached += u32::from(self.open.1);
         self.open = (false, false);
     }
 
-    /// The stretch that goes on counts once it has reached its end.
+    /// Returns the result; the current stretch counts only if it has reached the window.
     pub fn result(mut self) -> ReceiverWindow {
         if self.open.1 || self.stretches == 0 {
             self.reduced();
@@ -103,7 +102,7 @@ mod tests {
     #[test]
     fn what_ends_the_growth() {
         let mut w = Watch::default();
-        // Reached, not reached, nothing seen, reached and going on.
+        // Reached the window, did not, has no sample, reached it and is not over.
         w.sample(1, true);
         w.reduced();
         w.sample(2, false);
@@ -112,7 +111,7 @@ mod tests {
         w.sample(3, true);
         let r = w.result();
         assert!((r.grown_to - 2.0 / 3.0).abs() < 1e-9 && r.stretches == 3);
-        // One that goes on and has not got there yet does not count.
+        // A stretch that is not over and has not reached the window does not count.
         let mut w = Watch::default();
         w.sample(1, true);
         w.reduced();
@@ -125,7 +124,7 @@ mod tests {
     #[test]
     fn time_at_the_window_is_no_number_of_samples() {
         let mut w = Watch::default();
-        // At it for one second with ten samples, below for two with two; of the pause two count.
+        // At the window for one second with ten samples, below for two; the pause counts as two.
         for i in 0..10 {
             w.sample(i * 100_000_000, true);
         }
@@ -145,7 +144,7 @@ mod tests {
             };
             window.p_hardly_there()
         };
-        // Never there: no doubt, however few reductions there were.
+        // Never at the window: no doubt, however few reductions there were.
         assert!(p(0.0, 1) > 0.999 && p(0.9, 1) < 0.01);
         assert!((p(LIMITS, 30) - 0.5).abs() < 1e-9);
         // 0.18 of 100 stretches is 0.78 standard errors above the bound.

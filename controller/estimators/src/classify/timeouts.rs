@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Window that a loss rate allows if losses end in timeouts.
 
-/// Time of a retransmission timeout beyond a round trip, s (Linux).
+/// Duration of a retransmission timeout in excess of a round trip, s (Linux).
 const TIMEOUT_S: f64 = 0.2;
 
-/// Mean packets in flight that a loss rate allows where losses end in timeouts
-/// (Padhye et al., SIGCOMM 1998, eq. 30, with b = 2).
+/// Mean packets in flight that a loss rate allows if losses end in timeouts (Padhye et al., SIGCOMM
+/// 1998, eq. 30, with b = 2).
 pub(super) fn with_timeouts(loss: f64, rtt_s: f64) -> f64 {
     let timeout = (rtt_s + TIMEOUT_S) / rtt_s.max(1e-4);
     let often = (3.0 * (0.75 * loss).sqrt()).min(1.0);

@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows that may react to the delay of this queue, by the place where their packets wait
-//! and by the number in flight. Vegas, LEDBAT, and BBR with a deep buffer reduce
-//! without a loss anywhere, so that nothing of what losses say tells where they are limited.
+//! Finds flows that may react to the delay of this queue, by where their packets wait and how many
+//! are in flight. Vegas, LEDBAT, and BBR with a deep buffer reduce without losses, so that losses
+//! do not show where they are limited.
 
 use super::facts::Facts;
 use crate::window::FlowWindow;
 
-/// Packets of a probed flow wait elsewhere for less than this part of what they wait here;
-/// of sampled reports, whose delays agree with no smoothed round trip, for less than all of it.
+/// Packets of a probed flow wait elsewhere for less than this part of their wait here; if reports
+/// are sampled, and delays agree with no smoothed RTT, for less than all of it.
 const ELSEWHERE: f64 = 0.5;
 const ELSEWHERE_SAMPLED: f64 = 1.0;
 /// They wait here for more than this part of the base RTT.
 const HERE_OF_BASE: f64 = 0.005;
-/// A window elsewhere keeps the packets in flight at its size for this share of the time.
+/// A window limit elsewhere keeps the packets in flight at their top for this share of the time.
 const CONSTANT: f64 = 0.93;
-/// Share of the samples with little in flight that shows the sender's own limit.
+/// Share of the samples with little in flight that shows that the sender limits itself.
 const HELD_BACK: f64 = 0.5;
-/// Probability that such a flow is limited here where the queue is held by flows of this
-/// kind, by how it was seen.
+/// Probability that a flow of this kind is limited here if flows of this kind hold the queue, by
+/// how it was seen.
 const P_PROBED: f64 = 0.9;
 const P_SAMPLED: f64 = 0.8;
 const P_PASSIVE: f64 = 0.75;
 
-/// Probability that the flow is bottlenecked here, given that flows which react to delay
-/// hold the queue. `None` where another limit is seen, or too little to tell.
+/// Probability that the flow is bottlenecked here, given that flows that react to delay hold the
+/// queue. `None` if another limit is seen, or too little to tell.
 pub(super) fn p_by_delay(flow: &FlowWindow<'_>, facts: &Facts) -> Option<f64> {
     let sampled = flow.sampling > 1.0;
     if flow.probed() {
@@ -38,8 +38,8 @@ pub(super) fn p_by_delay(flow: &FlowWindow<'_>, facts: &Facts) -> Option<f64> {
         let p = if sampled { P_SAMPLED } else { P_PROBED };
         return (here && facts.held_back < HELD_BACK).then_some(p);
     }
-    // A clock of acknowledgements shows that the flow has a window, its size that nothing
-    // holds it.
+    // ACK clocking shows that the flow has a window; a varying size shows that nothing limits the
+    // window.
     let shape = facts.shape?;
     (shape.at_top < CONSTANT).then_some(P_PASSIVE)
 }

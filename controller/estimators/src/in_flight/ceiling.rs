@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The most a flow ever has in flight, and how often it has the time for more.
+//! Largest number of packets that a flow ever has in flight, and how often it has time for more.
 //!
-//! A window that losses keep small grows whenever they leave it alone: from one segment
-//! to w takes w(w − 1) packets without a loss (RFC 5681 with delayed
-//! acknowledgements, half a segment per round trip), and w more are in flight then. A
-//! flow that sends so many packets without a loss and yet never has w in flight has
-//! another limit, however often it loses.
+//! A window that losses keep small grows whenever they leave it alone: growth from one segment to w
+//! takes w(w − 1) packets without a loss (RFC 5681 with delayed acknowledgements, half a segment
+//! per round trip), and w more are in flight then. A flow that sends this many packets without a
+//! loss and yet never has w in flight has another limit, however often it loses.
 
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
-/// A flow's largest window, as far as it was seen.
+/// A flow's largest window, as far as observed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ceiling {
     /// Most packets that left within a round trip.
     pub packets: u64,
-    /// Stretches without a loss that were long enough for one more.
+    /// Stretches without a loss that were long enough to grow by one more packet.
     pub grown_past: u32,
 }
 
-/// `base_s` is the base RTT with the transmission of a packet, `losses_ns` the times,
-/// ascending, of drops and retransmissions. `None` where round trips are shorter than
-/// a record.
+/// `base_s` is the base RTT plus the transmission of a packet; `losses_ns` are the times of drops
+/// and retransmissions, ascending. `None` if round trips are shorter than a record.
 pub(crate) fn ceiling(
     flow: &FlowWindow<'_>,
     base_s: f64,
@@ -41,9 +39,9 @@ pub(crate) fn ceiling(
     })
 }
 
-/// Most packets within a round trip. The answer to a packet leaves a base RTT and the delay
-/// of that moment after it. Records that begin and end within that time hold no more than the
-/// window; a window spread over it holds more than they show, in the ratio of the lengths.
+/// Most packets within a round trip. The response to a packet leaves a base RTT plus the current
+/// delay after it. Records that lie within that time hold at most the window; a window spread over
+/// the whole round trip holds more, in proportion to the lengths.
 fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u64> {
     let record_ns = records.first()?.duration_ns.max(1);
     if base_ns < record_ns {
@@ -58,7 +56,7 @@ fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u64> 
             packets -= u64::from(r.packets);
             first += 1;
         }
-        // The delay may have grown by more than the time since the record before.
+        // The delay may have grown by more than the time since the previous record.
         while first > 0
             && let Some(r) = records.get(first - 1).filter(|r| r.start_ns >= begins_ns)
         {
@@ -71,7 +69,7 @@ fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u64> 
     Some(most.round() as u64)
 }
 
-/// Packets that left from one loss to the next.
+/// Packets that left between consecutive losses.
 fn stretches(records: &[&FlowInterval], losses_ns: &[u64]) -> impl Iterator<Item = u64> {
     let mut losses = losses_ns.iter().copied().peekable();
     let mut sent = vec![0];
@@ -95,8 +93,8 @@ mod tests {
 
     const RECORD_NS: u64 = 10_000_000;
 
-    /// `windows` packets per round trip of 60 ms, two thirds of it in the queue, and a
-    /// loss at the end of each `period` round trips.
+    /// `windows` packets per round trip of 60 ms, of which two thirds are in the queue, and a loss
+    /// at the end of every `period` round trips.
     fn seen(windows: impl Fn(u64) -> u32, rounds: u64, period: u64) -> Ceiling {
         let records: Vec<FlowInterval> = (0..rounds)
             .map(|i| FlowInterval {
@@ -116,14 +114,14 @@ mod tests {
 
     #[test]
     fn a_window_of_two_packets_stays_where_losses_let_it_grow() {
-        // Nine packets in five round trips are enough for a third.
+        // Nine packets in five round trips are enough for a third packet in flight.
         let capped = seen(|_| 2, 100, 5);
         assert_eq!((capped.packets, capped.grown_past), (2, 20));
         let no_time = seen(|_| 2, 100, 4);
         assert_eq!((no_time.packets, no_time.grown_past), (2, 0));
     }
 
-    /// Half a segment per round trip from one on, back to one at each loss.
+    /// Grows by half a segment per round trip from one segment, and falls back to one at each loss.
     #[test]
     fn a_window_that_grows_is_never_past_its_time() {
         for period in 2..40 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets in flight, from the switch alone.
+//! Packets in flight, from the switch's reports alone.
 //!
-//! A packet that left the queue at e is acknowledged at its sender's side of
-//! the switch at e + T, with T its transmission and a base RTT, and a packet that
-//! comes at t leaves at t + D with D the queueing delay of the moment. So what a
-//! flow has in flight at t is what leaves in (t − T, t + D]. For a window-limited
-//! flow that is its window, to the packet.
+//! The acknowledgement of a packet that left the queue at e passes the switch on its sender's side
+//! at e + T, where T is the transmission time plus the base RTT; a packet that arrives at t leaves
+//! at t + D, where D is the current queueing delay. So the packets a flow has in flight at t are
+//! those that leave in (t − T, t + D]. For a window-limited flow that is exactly its window.
 
 mod ceiling;
 mod moments;

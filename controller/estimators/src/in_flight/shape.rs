@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Evidence of a flow's limit in the series of its packets in flight.
+//! Evidence of a flow's limit in the time series of its packets in flight.
 
 use super::moments::Moment;
 use crate::stats::{quantile, slope};
 use crate::window::FlowWindow;
 
-/// Within this many packets of its 90th percentile a window is at its top: an
-/// acknowledgement for two packets moves it by one, and a record's length blurs
-/// it a little.
+/// A window within this many packets of its 90th percentile is at its top: an acknowledgement for
+/// two packets moves it by one, and a record's length blurs it a little.
 const TOP_PKTS: f64 = 1.25;
-/// Round trips after a loss that are recovery, not growth.
+/// Round trips after a loss that count as recovery, not growth.
 pub(crate) const RECOVERY_RTTS: f64 = 3.0;
-/// Shortest and longest piece, in RTTs, over which growth is fitted.
+/// Shortest and longest piece over which growth is fitted, RTTs.
 const PIECE_RTTS: (f64, f64) = (6.0, 24.0);
-/// Growth beyond this per RTT is slow start: it says no more than this.
+/// Largest growth per RTT that counts: faster growth is slow start, and shows no more.
 const LARGEST_GROWTH: f64 = 1.5;
 
 /// Shape of the packets in flight, as evidence of a flow's limit.
@@ -25,15 +24,15 @@ pub(crate) struct Shape {
     /// Share of the time at the top.
     pub at_top: f64,
     pub rtts: f64,
-    /// Segments by which the window grows per RTT while nothing is lost; `None`
-    /// when no stretch without a loss was long enough.
+    /// Segments by which the window grows per RTT without losses; `None` if no stretch without a
+    /// loss was long enough.
     pub growth: Option<f64>,
-    /// Round trips that `growth` is measured over.
+    /// Round trips over which `growth` is measured.
     pub growth_rtts: f64,
 }
 
-/// Sums up the moments, silences left out. `losses_ns` are the times, ascending,
-/// of drops and retransmissions.
+/// Summarises the moments, without silences. `losses_ns` are the times of drops and
+/// retransmissions, ascending.
 pub(crate) fn shape(mut moments: Vec<Moment>, losses_ns: &[u64]) -> Option<Shape> {
     moments.retain(|m| m.packets > 0.5);
     let windows: Vec<f64> = moments.iter().map(|m| m.packets).collect();
@@ -52,7 +51,7 @@ pub(crate) fn shape(mut moments: Vec<Moment>, losses_ns: &[u64]) -> Option<Shape
     })
 }
 
-/// Round trips from the first moment to each.
+/// Round trips from the first moment to each moment.
 fn progress(moments: &[Moment]) -> Vec<f64> {
     let mut sum = 0.0;
     let mut last = None::<u64>;
@@ -67,7 +66,7 @@ fn progress(moments: &[Moment]) -> Vec<f64> {
         .collect()
 }
 
-/// Slope over the pieces of the stretches without a loss, weighted by length.
+/// Mean slope over the pieces of the stretches without a loss, weighted by length.
 fn growth(moments: &[Moment], progress: &[f64], losses_ns: &[u64]) -> (Option<f64>, f64) {
     let (mut gained, mut rtts) = (0.0, 0.0);
     let mut loss_at = 0usize;
@@ -124,7 +123,7 @@ fn pieces(moments: &[Moment], progress: &[f64], from: usize, stop: usize) -> Vec
     out
 }
 
-/// Least-squares slope and the length it rests on.
+/// Least-squares slope, and the length over which it is fitted.
 fn fit(x: &[f64], m: &[Moment]) -> Option<(f64, f64)> {
     if x.len() < 4 {
         return None;
@@ -135,8 +134,8 @@ fn fit(x: &[f64], m: &[Moment]) -> Option<(f64, f64)> {
     Some((slope, length))
 }
 
-/// Times at which the flow lost, as far as the switch can see: drops and CE marks
-/// here, and packets that came again.
+/// Times at which the flow lost, as far as the switch can see: drops and CE marks here, and
+/// retransmissions.
 pub(crate) fn losses_ns(flow: &FlowWindow<'_>) -> Vec<u64> {
     let mut all = flow.signals_ns.clone();
     all.extend(
@@ -171,7 +170,7 @@ mod tests {
         assert!((s.rtts - 399.0 / 8.0).abs() < 1e-6);
     }
 
-    /// From 10 to 20 by half a segment per RTT, over and over.
+    /// Grows from 10 to 20 by half a segment per RTT, over and over.
     #[test]
     fn a_sawtooth_grows_between_its_losses() {
         let period = 160;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Eviction of records: the old ones, and those beyond the bounds.
+//! Evicts records that are old or exceed the limits.
 
 use super::{LinkStore, NodeTimes, Store};
 use crate::config::EstimatorConfig;
@@ -7,7 +7,7 @@ use crate::types::LinkId;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// A queue without packets for so long keeps [`QUIET_RECORDS`] where room is short.
+/// A queue without packets for this long keeps [`QUIET_RECORDS`] if memory is short.
 const QUIET_NS: u64 = 30_000_000_000;
 const QUIET_RECORDS: usize = 20;
 
@@ -21,14 +21,14 @@ fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> u
 }
 
 impl Store {
-    /// True once the records of some node have gone on by `every_ns` since the last expiry.
+    /// Whether the records of any node have advanced by `every_ns` since the last expiry.
     pub fn is_expiry_due(&self, every_ns: u64) -> bool {
         let is_due = |n: &NodeTimes| n.latest_ns >= n.expired_ns.saturating_add(every_ns);
         self.nodes.values().any(is_due)
     }
 
-    /// Drops what is older than the retention before each link's newest interval,
-    /// what the links together have too much of, and flows nothing is left of.
+    /// Removes records older than the retention before each link's newest interval, records beyond
+    /// the limits on all links together, and flows without records.
     pub fn expire(&mut self, config: &EstimatorConfig) {
         let retention_ns = (config.retention_s.max(0.0) * 1e9) as u64;
         for node in self.nodes.values_mut() {
@@ -70,8 +70,8 @@ impl Store {
         }
     }
 
-    /// Leaves interval records within the bounds of each link and of all: where all
-    /// have too many, those links lose their oldest that have more than an equal part.
+    /// Keeps interval records within the limits of each link and of all links: if all links
+    /// together have too many, links with more than an equal part lose their oldest.
     fn evict_intervals(&mut self, config: &EstimatorConfig) {
         self.thin_quiet(config.max_all_link_intervals);
         let at_rest = |l: &&LinkStore| is_at_rest(l) && l.intervals.len() <= QUIET_RECORDS;
@@ -104,9 +104,9 @@ impl Store {
         }
     }
 
-    /// Leaves few records of links whose last packet is long ago, once the links together have
-    /// half of the records that fit: idle queues take no time from busy ones. The records tell of
-    /// no packet, and are not counted.
+    /// Keeps only a few records of links that have been idle for long, once the links together have
+    /// half of the records that fit, so that idle queues do not shorten the history of busy queues.
+    /// The removed records have no packets, and are not counted as evicted.
     fn thin_quiet(&mut self, most: usize) {
         let kept: usize = self.links.values().map(|l| l.intervals.len()).sum();
         if kept <= most / 2 {
@@ -121,9 +121,9 @@ impl Store {
         }
     }
 
-    /// Leaves at most `max_flows` with records: those of at most `short_packets`
-    /// that sent last longest ago go first, then others by the same order. A flood
-    /// of short flows so leaves the long ones, and those that have just begun.
+    /// Keeps the records of at most `max_flows` flows: flows of at most `short_packets` go first,
+    /// then the rest, each in order of their last packet. So a flood of short flows leaves the long
+    /// flows and those that have just begun.
     pub fn evict_flows(&mut self, max_flows: usize, short_packets: u64) {
         if self.flow_count <= max_flows {
             return;
@@ -151,7 +151,7 @@ impl Store {
                 self.evicted.flows += 1;
                 self.flow_count -= 1;
             }
-            // It may cross another link, too.
+            // The flow may also cross another link.
             if self.links.values().any(|l| l.flows.contains_key(&id)) {
                 continue;
             }
@@ -164,13 +164,13 @@ impl Store {
     }
 }
 
-/// True if no kept record of a link has packets.
+/// Whether no kept record of a link has packets.
 fn is_at_rest(link: &LinkStore) -> bool {
     let oldest_ns = link.intervals.front().map_or(0, |r| r.start_ns);
     link.reported_ns.is_none_or(|ns| ns < oldest_ns)
 }
 
-/// Shortens the time covered by a tenth, for all flows alike.
+/// Shortens the covered time by a tenth, for all flows alike.
 fn drop_oldest_tenth(link: &mut LinkStore) -> usize {
     let first = link
         .flows
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(store.evicted, before, "within the bounds nothing goes");
     }
 
-    /// A thousand idle queues leave a busy one its history.
+    /// A thousand idle queues do not shorten the history of a busy queue.
     #[test]
     fn quiet_links_leave_room_to_busy_ones() {
         const S: u64 = 1_000_000_000;
@@ -306,7 +306,7 @@ mod tests {
         assert_eq!(store.evicted.link_intervals, 0);
     }
 
-    /// Clocks of switches begin when these start: the one with the latest may be switched off.
+    /// Switch clocks begin when the switches start: the one with the latest may be switched off.
     #[test]
     fn records_expire_while_a_node_with_a_later_clock_is_silent() {
         const S: u64 = 1_000_000_000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How much memory the records take.
+//! Memory used by the records.
 
 use super::{LinkStore, Store};
 use std::collections::VecDeque;
@@ -7,8 +7,8 @@ use std::mem::size_of;
 use tidemark_proto::telemetry::{FlowEvent, FlowInfo, Histogram, LinkInterval};
 
 impl Store {
-    /// Memory of all records, bytes: the room taken, also where it is not filled.
-    /// The tables' own keys are left out.
+    /// Memory of all records, bytes: all allocated capacity, filled or not. The keys of the tables
+    /// are left out.
     pub fn memory_bytes(&self) -> usize {
         let links: usize = self.links.values().map(link_bytes).sum();
         let events: usize = self.events.values().map(room_bytes).sum();

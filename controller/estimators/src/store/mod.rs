@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Interval records kept within bounds of time and count.
+//! Store of interval records, limited by age and count.
 
 mod evict;
 mod memory;
@@ -10,8 +10,8 @@ use serde::Serialize;
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
-/// Counts of records dropped from memory, by bound; time-outs are not counted: those
-/// records had served.
+/// Numbers of records removed because of a limit on memory; expired records are not counted,
+/// because they had served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evicted {
     /// Interval records of links.
@@ -22,7 +22,7 @@ pub struct Evicted {
     pub drops: u64,
     /// Events of flows.
     pub events: u64,
-    /// Flows with all that was known of them.
+    /// Flows removed with everything known about them.
     pub flows: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct FlowStore {
 }
 
 impl FlowStore {
-    /// Packets that left or were dropped.
+    /// Packets of the flow that left or were dropped.
     fn packets(&self) -> u64 {
         let records = self.intervals.iter();
         records.map(|r| u64::from(r.packets + r.drops)).sum()
@@ -48,11 +48,11 @@ pub(crate) struct LinkStore {
     pub latest_ns: u64,
     /// Start of the newest record with packets; `None` before the first.
     pub reported_ns: Option<u64>,
-    /// Start of the newest record of a flow that had to go; 0 when none had.
+    /// Start of the newest record of an evicted flow; 0 if no flow was evicted.
     pub flows_evicted_ns: u64,
 }
 
-/// Times of a node's records, on its own clock: clocks of nodes have nothing in common.
+/// Times of a node's records, on its own clock: clocks of different nodes are unrelated.
 #[derive(Debug, Default)]
 pub(crate) struct NodeTimes {
     /// End of the newest record.
@@ -75,14 +75,13 @@ pub(crate) struct Store {
     /// Flows with interval records, over all links.
     flow_count: usize,
     pub evicted: Evicted,
-    /// Nodes whose reports come with packets that reached their sink alone: none tells of a
-    /// drop.
+    /// Nodes whose reports come only with packets that reached their sink, and so show no drops.
     pub nodes_of_hops_alone: Vec<u32>,
-    /// Nodes as which two clocks speak.
+    /// Nodes for which two clocks report.
     pub nodes_of_two_clocks: Vec<u32>,
 }
 
-/// Inserts by time; records come nearly in order, so the place is near the end.
+/// Inserts by time; records arrive nearly in order, so the place is near the end.
 fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
     let at = time(&item);
     let mut place = queue.len();
@@ -96,7 +95,7 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
     queue.insert(place, item);
 }
 
-/// True if a record tells of a packet.
+/// Whether a record has packets.
 pub(crate) fn has_packets(r: &LinkInterval) -> bool {
     r.packets > 0 || r.arrivals > 0 || r.drops > 0
 }
@@ -149,7 +148,7 @@ impl Store {
 
     pub fn push_event(&mut self, event: FlowEvent, max: usize) {
         if self.event_count >= max {
-            // Which flow's to drop: its own oldest, else none fits.
+            // Makes room by dropping the oldest event of this flow; without any, drops this event.
             match self
                 .events
                 .get_mut(&event.flow_id)
@@ -173,14 +172,14 @@ impl Store {
         self.info.insert(info.flow_id, info);
     }
 
-    /// Forgets what is dated by the clock of a node that restarted. What is
-    /// known of flows stays: their numbers are the collector's, not the node's.
+    /// Removes what is dated by the clock of a restarted node. Descriptions of flows stay: the
+    /// collector numbers flows, not the node.
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);
         self.queues.retain(|&(node, _), _| node != node_id);
         self.nodes.remove(&node_id);
         self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
-        // Events name no node; those of a flow elsewhere are dated by that clock.
+        // Events have no node; events of a flow on another link are dated by that node's clock.
         let links = &self.links;
         let count = &mut self.event_count;
         self.events.retain(|flow, events| {
@@ -192,7 +191,7 @@ impl Store {
         });
     }
 
-    /// Forgets the records of a link; its flows may cross others.
+    /// Removes the records of a link; its flows may cross other links.
     pub fn forget_link(&mut self, link: LinkId) {
         if let Some(gone) = self.links.remove(&link) {
             self.flow_count -= gone.flows.len();
@@ -224,7 +223,7 @@ impl Store {
         self.flow_count
     }
 
-    /// Whether there are more flows than may wait for the next expiry.
+    /// Whether there are too many flows to wait for the next expiry.
     pub fn is_crowded(&self, max_flows: usize) -> bool {
         let limit = max_flows.saturating_add(max_flows / 4);
         self.flow_count > limit || self.info.len() > limit

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A value with its range, and all that is estimated of a link.
+//! A value with its range, and all estimates of a link.
 
 use serde::{Deserialize, Serialize};
 use tidemark_rules::Regime;
@@ -10,16 +10,16 @@ use tidemark_rules::Regime;
 pub enum Evidence {
     /// The senders' windows (tcp_probe).
     Probed,
-    /// The switch's reports alone.
+    /// Only the switch's reports.
     Passive,
-    /// Some flows probed, some not.
+    /// Some flows are probed, some are not.
     Mixed,
-    /// Nothing was seen; a value from the literature stands in.
+    /// Nothing was observed; the value comes from the literature.
     Assumed,
 }
 
 impl Evidence {
-    /// The basis of a value of several flows.
+    /// Evidence of a value computed from several flows.
     pub(crate) fn of(flows: impl Iterator<Item = Self>) -> Self {
         let of: Vec<Self> = flows.collect();
         match (of.contains(&Self::Probed), of.contains(&Self::Passive)) {
@@ -29,7 +29,7 @@ impl Evidence {
         }
     }
 
-    /// Its name in sentences.
+    /// Name for use in sentences.
     pub fn label(self) -> &'static str {
         match self {
             Evidence::Probed => "probed",
@@ -40,7 +40,7 @@ impl Evidence {
     }
 }
 
-/// A value, the range it may lie in, and what it rests on.
+/// A value, its range, and the evidence for it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimate {
     /// The best guess.
@@ -51,7 +51,7 @@ pub struct Estimate {
     pub high: f64,
     /// Evidence behind the value.
     pub evidence: Evidence,
-    /// Number of observations that the value rests on.
+    /// Number of observations behind the value.
     pub samples: u64,
 }
 
@@ -78,25 +78,25 @@ pub struct RegimeEstimate {
     pub value: Regime,
     /// Evidence behind it.
     pub evidence: Evidence,
-    /// The reason in words.
+    /// Reason in words.
     pub why: String,
 }
 
 /// Whether the flows' maximum rates can reach capacity (OI §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Saturable {
-    /// `None` where no capacity is known.
+    /// `None` if the capacity is not known.
     pub value: Option<bool>,
-    /// Sum of the maximum rates of the flows that have one, over capacity;
-    /// flows bottlenecked here have none.
+    /// Sum of the maximum rates of the flows that have one, over capacity; flows bottlenecked here
+    /// have no maximum.
     pub bounded_share: f64,
 }
 
-/// Everything estimated of one link. `None` where nothing could be said.
+/// All estimates of one link. `None` if a quantity cannot be estimated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Estimates {
-    /// N_b: flows bottlenecked here, each weighted by the part of the window in
-    /// which it was active (BSCL §VI).
+    /// N_b: number of flows bottlenecked here, each weighted by the part of the window in which it
+    /// was active (BSCL §VI).
     pub n_b: Estimate,
     /// α = L̄/N_b (BSCL eq. 17).
     pub alpha: Estimate,
@@ -104,7 +104,7 @@ pub struct Estimates {
     pub mean_loss_burst: Option<Estimate>,
     /// Median drops per loss event, packets.
     pub median_loss_burst: Option<Estimate>,
-    /// q̂: mean fraction of LBP flows that lost in a loss event (BSCL eq. 13).
+    /// q̂: mean fraction of LBP flows that lost a packet in a loss event (BSCL eq. 13).
     pub q: Option<Estimate>,
     /// Δ = max(1, Δ_low, Δ_high) (UTB §4.1).
     pub delta: Option<Estimate>,
@@ -116,13 +116,13 @@ pub struct Estimates {
     pub jain: Option<f64>,
     /// 1st percentile of the windows of LBP flows, segments.
     pub window_p01_pkts: Option<f64>,
-    /// Mean of D(t), the LBP flows with a drop in an RTT, over the RTTs with a
-    /// loss (UTB §4).
+    /// Mean of D(t), the number of LBP flows with a drop in an RTT, over the RTTs with a loss (UTB
+    /// §4).
     pub d_mean: Option<Estimate>,
     /// Largest D(t).
     pub d_max: Option<Estimate>,
-    /// Mean of s = max(0, D − n²/(Δ·BDP)) over the RTTs with a loss (UTB §4);
-    /// `high` is the largest.
+    /// Mean of s = max(0, D − n²/(Δ·BDP)) over the RTTs with a loss (UTB §4); `high` is the largest
+    /// s.
     pub s: Option<Estimate>,
     /// Fraction of the RTTs with a loss in which UTB Theorem 5's condition holds.
     pub condition_fraction: Option<Estimate>,
@@ -130,11 +130,11 @@ pub struct Estimates {
     pub t_e_ms: Option<Estimate>,
     /// Arithmetic mean of the LBP flows' base RTTs, ms.
     pub t_mean_ms: Option<Estimate>,
-    /// C_e/C: wire bytes of LBP flows that left, over capacity (BSCL).
+    /// C_e/C: wire bytes that left from LBP flows, over capacity (BSCL).
     pub c_e_share: Estimate,
     /// ρ: offered load over capacity (NGI §III).
     pub rho: Estimate,
-    /// Part of `rho` of flows that are not LBP.
+    /// Part of `rho` that comes from flows that are not LBP.
     pub rho_other: Estimate,
     /// Regime of the link (NGI §III).
     pub regime: RegimeEstimate,

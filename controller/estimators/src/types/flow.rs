@@ -29,7 +29,7 @@ pub enum FlowClass {
 }
 
 impl FlowClass {
-    /// Its name in sentences.
+    /// Name for use in sentences.
     pub fn label(self) -> &'static str {
         match self {
             FlowClass::Lbp => "LBP",
@@ -40,8 +40,8 @@ impl FlowClass {
         }
     }
 
-    /// Its place in a list for people: what decides the buffer comes first. Short
-    /// flows and those that are not TCP decide nothing, and have one place.
+    /// Position in a list for people: classes that decide the buffer come first. Short flows and
+    /// flows that are not TCP decide nothing, and share one position.
     pub fn place(self) -> u8 {
         match self {
             FlowClass::Lbp => 0,
@@ -60,9 +60,9 @@ pub struct FlowKeyText {
     pub src: String,
     /// Destination address.
     pub dst: String,
-    /// Source port; 0 where the protocol has none.
+    /// Source port; 0 if the protocol has none.
     pub src_port: u16,
-    /// Destination port; 0 where the protocol has none.
+    /// Destination port; 0 if the protocol has none.
     pub dst_port: u16,
     /// IP protocol number.
     pub protocol: u8,
@@ -74,13 +74,13 @@ pub struct FlowKeyText {
 pub struct FlowEstimate {
     /// Id given by the collector.
     pub flow: u64,
-    /// Its five-tuple; `None` where the collector did not describe it.
+    /// Five-tuple; `None` if the collector did not describe the flow.
     pub key: Option<FlowKeyText>,
-    /// The class that is most likely.
+    /// Most likely class.
     pub class: FlowClass,
-    /// How sure the class is, 0 to 1.
+    /// Confidence in the class, 0 to 1.
     pub confidence: f64,
-    /// Probability that it is an LBP flow.
+    /// Probability that the flow is LBP.
     pub p_lbp: f64,
     /// Reason in words.
     pub why: String,
@@ -88,21 +88,21 @@ pub struct FlowEstimate {
     pub evidence: Evidence,
     /// Rate on the wire at the link's egress while active in the window, bits/s.
     pub rate_bps: f64,
-    /// Packets that left in the window, sampling undone.
+    /// Packets that left in the window, scaled up for sampling.
     pub packets: u64,
-    /// Its packets dropped here in the window; null where no report can tell of one (INT-MD).
+    /// Packets dropped here in the window; null if no report can show a drop (INT-MD).
     pub drops: Option<u64>,
-    /// Part of the window during which it was active, pauses left out.
+    /// Part of the window during which the flow was active, without pauses.
     pub active_fraction: f64,
-    /// Last window, segments.
+    /// Last congestion window, segments.
     pub cwnd: Option<u32>,
-    /// Last smoothed RTT of the sender, ms.
+    /// Last smoothed RTT at the sender, ms.
     pub srtt_ms: Option<f64>,
     /// RTT without queueing, ms.
     pub base_rtt_ms: Option<f64>,
-    /// Congestion control as recognised by its reductions.
+    /// Congestion control recognised from the reductions.
     pub congestion_control: CongestionControl,
-    /// Factor by which it multiplies its window on loss, as seen.
+    /// Observed factor by which a loss multiplies the window.
     pub beta: Option<f64>,
     /// Reductions that follow a drop here.
     pub reductions_local: u32,
@@ -110,8 +110,8 @@ pub struct FlowEstimate {
     pub reductions_remote: u32,
 }
 
-/// At most `most` of the flows, the largest rates first. Where not all fit, the
-/// bottlenecked come before the others, and short ones last.
+/// At most `most` of the flows, largest rates first. If not all fit, short flows are left out
+/// first, LBP flows last.
 pub fn foremost(mut flows: Vec<FlowEstimate>, most: usize) -> Vec<FlowEstimate> {
     let by_rate = |a: &FlowEstimate, b: &FlowEstimate| {
         b.rate_bps.total_cmp(&a.rate_bps).then(a.flow.cmp(&b.flow))

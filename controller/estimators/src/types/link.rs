@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A link over one window, and what names it.
+//! A link over one window, and its identifier.
 
 use super::estimate::Estimates;
 use super::flow::FlowEstimate;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Serialize};
 use tidemark_proto::{ShownPort, answered_port, known_port};
 use tidemark_rules::{Batches, Occupancy};
 
-/// A link: an egress queue of a port of a node.
+/// A link: an egress queue on a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LinkId {
     /// Node, as configured at the switch.
     pub node_id: u32,
-    /// Egress port of the node; null in JSON where reports do not tell it.
+    /// Egress port of the node; null in JSON if the reports do not include it.
     #[serde(with = "answered_port")]
     pub port: u32,
-    /// Queue of the port; 0 where it is left out: older files have none.
+    /// Queue of the port; 0 if left out, as in older files.
     #[serde(default)]
     pub queue: u32,
 }
@@ -31,13 +31,13 @@ impl LinkId {
         }
     }
 
-    /// The port; `None` where reports do not tell it.
+    /// The port; `None` if the reports do not include it.
     pub fn known_port(self) -> Option<u32> {
         known_port(self.port)
     }
 }
 
-/// `node:port` of queue 0, `node:port:queue` of another.
+/// `node:port` for queue 0, `node:port:queue` for other queues.
 impl std::fmt::Display for LinkId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.node_id, ShownPort(self.port))?;
@@ -51,15 +51,15 @@ impl std::fmt::Display for LinkId {
 /// Configuration of a link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkInfo {
-    /// Name of the node; empty where it has none.
+    /// Name of the node; empty if it has none.
     pub node_name: String,
-    /// Name of the egress port; empty where it has none.
+    /// Name of the egress port; empty if it has none.
     pub port_name: String,
-    /// Capacity in bits/s; 0 = not known.
+    /// Capacity in bits/s; 0 if not known.
     pub capacity_bps: u64,
-    /// Bytes beyond the IP length on the wire.
+    /// Bytes per packet on the wire in addition to its IP length.
     pub wire_overhead_bytes: u32,
-    /// Bytes beyond the IP length in the queue.
+    /// Bytes per packet in the queue in addition to its IP length.
     pub queue_overhead_bytes: u32,
 }
 
@@ -80,11 +80,11 @@ impl Default for LinkInfo {
 pub struct Utilisation {
     /// Bytes that left over capacity; `None` without a capacity.
     pub mean: Option<f64>,
-    /// Half of the 90 % interval of `mean`, where one packet of several is reported; left
-    /// out where all are.
+    /// Half of the 90 % interval of `mean` if only some packets are reported; left out if all are
+    /// reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling_error: Option<f64>,
-    /// Fraction of packets that met a non-empty queue.
+    /// Fraction of packets that arrived at a non-empty queue.
     pub non_empty: Option<f64>,
     /// 1st percentile over windows of 10 RTT.
     pub p01: Option<f64>,
@@ -92,7 +92,7 @@ pub struct Utilisation {
     pub windows: u64,
 }
 
-/// Quantiles of a distribution; `None` when nothing was seen.
+/// Quantiles of a distribution; `None` without observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Quantiles {
     /// Arithmetic mean.
@@ -132,81 +132,77 @@ impl ClassCounts {
 pub struct LinkEstimate {
     /// Node of the link.
     pub node: u32,
-    /// Egress port of the node; null where reports do not tell it.
+    /// Egress port of the node; null if the reports do not include it.
     #[serde(with = "answered_port")]
     #[schemars(with = "Option<u32>")]
     pub port: u32,
     /// Queue of the port.
     #[serde(default)]
     pub queue: u32,
-    /// Name of the node; empty where it has none.
+    /// Name of the node; empty if it has none.
     pub node_name: String,
-    /// Name of the port; empty where it has none.
+    /// Name of the port; empty if it has none.
     pub port_name: String,
-    /// Start of the first interval within the window asked for, node's clock.
+    /// Start of the first interval within the requested window, node's clock.
     pub from_ns: u64,
-    /// End of the last interval within it.
+    /// End of the last interval within the requested window.
     pub to_ns: u64,
-    /// Capacity in bits/s; measured where it is not configured; 0 when neither
-    /// is known.
+    /// Capacity in bits/s, measured if it is not configured; 0 if neither is known.
     pub capacity_bps: u64,
-    /// Other queues took a part of the port's capacity in the window: `capacity_bps` is the
-    /// rate at which this queue was served while packets waited, 0 where too few did.
+    /// Whether other queues took a part of the port's capacity in the window: `capacity_bps` is
+    /// then the rate at which this queue was served while packets waited, 0 if too few waited.
     #[serde(default)]
     pub shares_port: bool,
-    /// Two clocks speak as its node, of which one may be a recording: no advice rests on it.
+    /// Whether two clocks report as this node, one perhaps a recording: no advice is given then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub two_clocks: bool,
-    /// Drain rate in bytes as the queue counts them, bits/s.
+    /// Drain rate of the queue in bytes as the queue counts them, bits/s.
     pub queue_drain_bps: f64,
-    /// Segment of the LBP flows as the queue counts it, bytes; 0 when no data
-    /// packet was seen.
+    /// Segment size of the LBP flows as the queue counts it, bytes; 0 if no data packet was seen.
     pub segment_bytes: f64,
-    /// Limit in force at the end of the window; `None` when not reported or
-    /// unlimited.
+    /// Limit in force at the end of the window; `None` if not reported or unlimited.
     pub limit_bytes: Option<u64>,
     /// Utilisation of the link.
     pub utilisation: Utilisation,
-    /// Drops over arrivals; `None` without arrivals, and where no report can tell of a drop.
+    /// Drops over arrivals; `None` without arrivals, or if no report can show a drop.
     pub loss_rate: Option<f64>,
-    /// Packets that came to the queue, those dropped included, sampling undone.
+    /// Packets that arrived at the queue, including drops, scaled up for sampling.
     pub arrivals: u64,
-    /// Packets dropped; null where no report can tell of one (INT-MD).
+    /// Packets dropped; null if no report can show a drop (INT-MD).
     pub drops: Option<u64>,
     /// Packets that this switch marked CE.
     pub ce_marked: u64,
     /// Queueing delay, ms.
     pub delay_ms: Quantiles,
-    /// Occupancy met by arrivals, bytes.
+    /// Occupancy seen by arriving packets, bytes.
     pub occupancy_bytes: Quantiles,
-    /// Distribution of the occupancy met by arrivals; `None` when the limit
-    /// changed in the window, or is not known.
+    /// Distribution of the occupancy seen by arriving packets; `None` if the limit changed in the
+    /// window, or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
-    /// Parts of the window, which tell the sampling errors of loss and utilisation.
+    /// Parts of the window, which give the sampling errors of loss and utilisation.
     #[serde(default, skip_serializing_if = "Batches::is_empty")]
     pub batches: Batches,
     /// Reports that did not reach the collector.
     pub reports_lost: u64,
-    /// Time within the window of which no record came from the collector, s: the
-    /// connection was cut, or updates were missed. 0 for a port that is not configured,
-    /// which has no records while nothing comes by.
+    /// Time within the window for which the collector sent no record, s: the connection was cut, or
+    /// updates were missed. 0 for a port that is not configured, which has no records while it is
+    /// idle.
     #[serde(default)]
     pub unrecorded_s: f64,
     /// Groups of drops closer than T_e to one another (BSCL §III-C).
     pub loss_events: u64,
-    /// Of `drops`, those of LBP flows that lost half of their window or more at
-    /// once.
+    /// Part of `drops` from LBP flows that lost half of their window or more at once.
     #[serde(default)]
     pub overshoot_drops: u64,
     /// Estimates that decide the buffer.
     pub estimates: Estimates,
     /// Flows per class.
     pub classes: ClassCounts,
-    /// Flows of the window, the largest rates first. Of very many, those with a
-    /// class other than short; `classes` counts all.
+    /// Flows of the window, largest rates first. If there are too many to list, short flows are
+    /// left out first; `classes` counts all.
     pub flows: Vec<FlowEstimate>,
-    /// Limits of the answer: missing capacity, lost reports, sampling, …
+    /// Limitations of the estimate: missing capacity, lost reports, sampling, …
     pub caveats: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Types of the estimates, in Rust and in JSON.
+//! Types of the estimates, for Rust and JSON.
 
 mod estimate;
 mod flow;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The classifier's numbers are those of the calibration, and the calibration
-//! follows from its dataset.
+//! The classifier's numbers are those of the calibration, and the calibration follows from its
+//! dataset.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use crate::calibration;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of which nothing but packets is seen: none that reduces on loss is taken for
-//! one that follows a model of the path, at long round trips and large windows neither
-//! (CUBIC keeps more in flight there than Reno's law allows).
+//! Flows seen only by their packets: no flow that reduces on loss is taken for one that follows a
+//! model of the path, not even at long RTTs and large windows (CUBIC keeps more in flight there
+//! than Reno's law allows).
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use crate::truth;
@@ -12,8 +12,8 @@ use tidemark_estimators::CongestionControl;
 use truth::table::MODES;
 use truth::{flow_of, seen};
 
-/// Bottlenecked flows that reduce on loss, and those of them taken for BBR; flows
-/// that run BBR, and those of them recognised.
+/// Bottlenecked flows that reduce on loss, and how many of them were taken for BBR; flows that run
+/// BBR, and how many of them were recognised.
 #[derive(Debug, Default)]
 struct Counts {
     reduce_on_loss: u32,
@@ -71,7 +71,7 @@ test_support::shared_data_test! {
     }
 }
 
-/// Names of a flow's control that are right: Linux's Reno is one of its kind.
+/// Whether a recognised control is correct: Linux's Reno counts as Reno.
 fn is_right(named: CongestionControl, truth: &str) -> bool {
     match named {
         CongestionControl::Reno => truth.contains("reno"),
@@ -81,10 +81,10 @@ fn is_right(named: CongestionControl, truth: &str) -> bool {
 }
 
 test_support::shared_data_test! {
-    /// An unknown control is no known one's: of 1266 probed flows of 12 controls 8 had a wrong name.
+    /// No unknown control gets a known name: of 1266 probed flows of 12 controls 8 had a wrong one.
     #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation: make truth")]
     fn hardly_any_flow_has_anothers_name() {
-        // Of a folder of own runs those alone.
+        // With a folder of own runs, only those.
         let own = std::env::var_os("TIDEMARK_RUNS").is_some();
         let others = shared_runs("ns3-3").unwrap().into_iter().filter(|p| !own && p.is_dir());
         let mut counts = BTreeMap::<_, u32>::new();

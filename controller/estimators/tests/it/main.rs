@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Integration tests of `tidemark-estimators`, in one binary: the program is linked once.
+//! Integration tests of `tidemark-estimators`, in one binary so that it is linked only once.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod calibrated;

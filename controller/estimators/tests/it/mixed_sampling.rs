@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Flows of one link of which some are sampled: watch entries choose by address.
+//! Sampled and unsampled flows on one link: watch entries select by address.
 
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkId, LinkInfo};
 use tidemark_proto::telemetry::{FlowInterval, LinkInterval, Update};
@@ -9,7 +9,7 @@ const INTERVALS: u64 = 1000;
 const PACKET_BYTES: u64 = 1500;
 const CAPACITY_BPS: u64 = 100_000_000;
 
-/// Each reports 5 packets of an interval, which stand for as many each.
+/// Each flow reports 5 packets per interval, each of which stands for `stand_for` packets.
 fn estimated(stand_for: [u32; 2]) -> tidemark_estimators::LinkEstimate {
     let mut estimator = Estimator::new(EstimatorConfig::default());
     let info = LinkInfo {
@@ -60,7 +60,7 @@ fn estimated(stand_for: [u32; 2]) -> tidemark_estimators::LinkEstimate {
 
 #[test]
 fn each_flow_has_the_rate_that_its_own_sampling_gives() {
-    // 6 Mb/s for each packet that a reported one stands for.
+    // 6 Mb/s for each packet that a reported packet stands for.
     for stand_for in [[1, 8], [8, 1], [2, 2], [1, 1], [4, 8]] {
         let e = estimated(stand_for);
         let rate = |flow| e.flows.iter().find(|f| f.flow == flow).unwrap().rate_bps / 6e6;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates on runs with known truth, compared with the truth and with the definitions
-//! applied to the whole trace. The tests in `whole` need the whole runs, the others run on
-//! the golden set.
+//! Estimates on runs with known truth, compared with the truth and with the definitions applied to
+//! the whole trace. The tests in `whole` need the whole runs, all other tests run on the golden
+//! set.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
@@ -54,11 +54,11 @@ fn near(what: &str, got: Option<f64>, exact: Option<f64>, tolerance: f64) {
     }
 }
 
-/// The streaming estimators give what their definitions give.
+/// The streaming estimators match their definitions.
 fn equals_the_definitions(r: &Run, e: &LinkEstimate, probed: bool) {
     let exact = reference(r, e);
     let x = &e.estimates;
-    // Lost reports stand for packets like those that came; exact without them.
+    // Lost reports count as packets like the received ones; exact without lost reports.
     let all = 1.0 + e.reports_lost as f64 / exact.arrivals as f64;
     let (bytes, counts) = if e.reports_lost > 0 {
         (1e-5, 1e-5)
@@ -89,11 +89,11 @@ fn equals_the_definitions(r: &Run, e: &LinkEstimate, probed: bool) {
     near("D mean", x.d_mean.map(|v| v.value), mean(&exact.d), 1e-9);
     let max = exact.d.iter().copied().fold(0.0, f64::max);
     near("D max", x.d_max.map(|v| v.value), Some(max), 1e-9);
-    // Packets that left within an interval are taken as spread evenly.
+    // Bytes that left within an interval are assumed to be spread evenly.
     let p01 = exact.utilisation_p01 * all;
     near("p01", e.utilisation.p01, Some(p01), 0.005);
     if probed {
-        // Windows held from interval to interval against their exact times.
+        // Compares windows held from interval to interval with exact times.
         let relative = |v: f64| 0.05 * v;
         near(
             "delta low",
@@ -141,7 +141,7 @@ fn check(source: Source, name: &str) {
             Golden => equals_what_the_reduction_measured(&r, view.probed),
             Whole => {
                 let truth = r.truth["utilisation"].as_f64().unwrap();
-                // The truth covers the rest of the simulation too.
+                // The truth also covers the rest of the simulation.
                 let close = (e.utilisation.mean.unwrap() - truth).abs();
                 assert!(close <= 0.02, "utilisation {close}");
             }
@@ -149,8 +149,8 @@ fn check(source: Source, name: &str) {
     }
 }
 
-/// `reduce.py` computes the truth of a cut run from its packets, with the true
-/// N_b and T_e and without any of this code.
+/// `reduce.py` computes the truth of a cut run from its packets, with the true N_b and T_e and
+/// without any of this code.
 fn equals_what_the_reduction_measured(r: &Run, probed: bool) {
     let truth = &r.truth["measured"];
     let number = |key: &str| truth[key].as_f64();
@@ -159,7 +159,7 @@ fn equals_what_the_reduction_measured(r: &Run, probed: bool) {
         .estimator
         .estimate(truth::LINK, ns("from_ns"), ns("to_ns"));
     assert_eq!((e.from_ns, e.to_ns), (ns("from_ns"), ns("to_ns")));
-    // Reports that were lost stand for packets like those that came.
+    // Lost reports count as packets like the received ones.
     let all = 1.0 + e.reports_lost as f64 / ns("arrivals") as f64;
     let made_up = |key: &str| (ns(key) as f64 * all).round() as u64;
     assert_eq!(
@@ -174,7 +174,7 @@ fn equals_what_the_reduction_measured(r: &Run, probed: bool) {
         number("utilisation").map(|u| (u * all).min(1.0)),
         if e.reports_lost > 0 { 1e-5 } else { 1e-9 },
     );
-    // From here on by the estimated N_b and T_e.
+    // From here on, values depend on the estimated N_b and T_e.
     let x = &e.estimates;
     let within = |part: f64, key: &str| number(key).map_or(0.0, |truth| part * truth);
     let key = "mean_loss_burst_pkts";
@@ -211,8 +211,8 @@ runs!(
     elastic_n2_b100
 );
 
-/// Parts of the runs, lost reports and longer records: nothing hangs on the
-/// window the runs happen to have.
+/// Parts of the runs, lost reports and longer records: nothing depends on the window that the runs
+/// happen to have.
 fn other_windows_of_the_mixes(source: Source, spans_s: &[(f64, f64)]) {
     let views = [
         View::PROBED,
@@ -239,11 +239,11 @@ fn other_windows_of_the_mixes(source: Source, spans_s: &[(f64, f64)]) {
                 let j = judge(&r, &e);
                 show(name, &format!("{view:?} {from_s}-{to_s}"), &e, &j);
                 let n_b = e.estimates.n_b.value;
-                // Two thirds of the time or less, half of it from the warm-up.
+                // Two thirds of the time or less, half of which is warm-up.
                 let most = slack(view.probed, j.n_b) + 2.0;
                 assert!((n_b - j.n_b).abs() <= most, "N_b {n_b}");
                 let t_e = e.estimates.t_e_ms.unwrap().value;
-                // Who bottlenecks in the warm-up is another matter.
+                // During the warm-up other flows may be bottlenecked.
                 let most = if from_s < 10.0 { 0.2 } else { 0.12 };
                 assert!((t_e / j.t_e_ms - 1.0).abs() <= most, "T_e {t_e}");
                 shown += 1;
@@ -256,7 +256,7 @@ fn other_windows_of_the_mixes(source: Source, spans_s: &[(f64, f64)]) {
     assert!(wrong as f64 <= 0.1 * long as f64, "{wrong} of {long}");
 }
 
-/// One packet in 8 reported: counts scaled, drops exact, the rest is said to be
+/// One packet in 8 is reported: counts are scaled, drops are exact, the rest is reported as
 /// unknown.
 fn sampled_reports(source: Source) {
     let (mut inside, mut windows) = (0, 0);
@@ -294,7 +294,7 @@ fn sampled_reports(source: Source) {
                 &b,
                 &j,
             );
-            // Reports that the capture itself lost are made up for; sampled, none is missing.
+            // Reports lost by the capture itself are made up for; no report of a sample is missing.
             let made_up = 1.0 + a.reports_lost as f64 / a.arrivals as f64;
             let drops = b.drops.map(|d| (d as f64 * made_up).round() as u64);
             assert_eq!(a.drops, drops);
@@ -320,7 +320,7 @@ fn sampled_reports(source: Source) {
                 assert!((a.estimates.c_e_share.value - b.estimates.c_e_share.value).abs() < 0.05);
             } else {
                 assert!(b.estimates.delta.is_none());
-                // Nothing tells the classes apart, and the interval says so.
+                // Nothing separates the classes, and the range shows that.
                 let n = b.estimates.n_b;
                 assert!(n.low <= j.n_b && j.n_b <= n.high, "{n:?} {}", j.n_b);
             }
@@ -331,7 +331,7 @@ fn sampled_reports(source: Source) {
     assert!((0.85..=1.0).contains(&share), "{inside} of {windows}");
 }
 
-/// Without a configured capacity the rate while packets wait stands in.
+/// Without a configured capacity the rate while packets wait is used.
 fn capacity_not_configured(source: Source) {
     for name in ["bscl_n20_bdp", "one_newreno_1bdp", "reno_n16_sqrt"] {
         let mut r = run(source, name, View::PROBED);
@@ -354,7 +354,7 @@ fn capacity_not_configured(source: Source) {
     }
 }
 
-/// The α that feeds advice wavers less than that of a short window.
+/// The α used for advice varies less than that of a short window.
 fn the_advisors_alpha_wavers_less(source: Source, windows: u64) {
     let r = run(source, "bscl_n60_bdp", View::PROBED);
     let (_, end) = r.estimator.span(truth::LINK).unwrap();
@@ -377,7 +377,7 @@ fn congestion_control_of_single_flows(source: Source, spans_s: [(f64, f64); 2]) 
         ("one_bbr_1bdp", CongestionControl::Bbr, None),
     ] {
         let r = run(source, name, View::PROBED);
-        // Also where only a part of the run is seen.
+        // Also if only a part of the run is seen.
         let parts = spans_s.map(|(from_s, to_s)| r.between(from_s, to_s));
         for e in parts.into_iter().chain([r.estimate()]) {
             let f = e.flows.iter().find(|f| f.class == FlowClass::Lbp).unwrap();
@@ -426,7 +426,7 @@ test_support::shared_data_test! {
     }
 
     fn marks_are_counted_where_packets_are_sampled() {
-        // A queue that marks: most of what meets it full is reported out of the sample.
+        // A queue that marks: most packets that find it full are reported outside of the sample.
         for sampling_shift in [3, 6] {
             let view = |sampling_shift| View { sampling_shift, ..View::PROBED };
             let whole = run(Whole, "ecn_n30", view(0)).estimate();
@@ -434,7 +434,7 @@ test_support::shared_data_test! {
             assert!(whole.ce_marked > 1000);
             assert_eq!(part.ce_marked, whole.ce_marked);
             let close = |x: f64, y: f64, by: f64| assert!((x / y - 1.0).abs() < by, "{x} {y}");
-            // Three standard errors of a sample of so many.
+            // Three standard errors of a sample of this size.
             let stands_for = f64::from(1u32 << sampling_shift);
             let by = 3.0 * ((stands_for - 1.0) / whole.arrivals as f64).sqrt();
             close(part.arrivals as f64, whole.arrivals as f64, by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The queue's own word stands above every estimate: one that never empties has a flow that is
-//! limited here, and what is limited here fills what the rest leaves.
+//! Evidence from the queue overrides every estimate: a queue that never empties has a flow that is
+//! limited here, and such flows fill what the rest leaves.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 use crate::sim::{self, Kind, Scenario, Spec};
@@ -13,13 +13,13 @@ use tidemark_estimators::{Estimator, EstimatorConfig, FlowClass, LinkEstimate, R
 
 const WINDOW_NS: u64 = 10_000_000_000;
 
-/// Runs with senders that losses do not limit, and others.
+/// Runs that include senders that losses do not limit.
 fn of_other_controls() -> impl Iterator<Item = PathBuf> {
     let paths = shared_runs("ns3-3").unwrap();
     paths.into_iter().filter(|path| path.is_dir())
 }
 
-/// A full queue throughout, of which load that does not react would lose more.
+/// Whether the queue was always full, under a load that would lose more if it did not react.
 fn never_empties(e: &LinkEstimate) -> bool {
     e.utilisation.non_empty.is_some_and(|n| n >= 0.99)
         && e.utilisation.mean.is_some_and(|u| u >= 0.98)
@@ -48,7 +48,7 @@ fn contradictions(e: &LinkEstimate) -> Vec<String> {
         .map(|f| (f.rate_bps * f.active_fraction.min(1.0)) as u64)
         .sum();
     let left = 1.0 - others as f64 / e.capacity_bps as f64;
-    // Bytes that leave are counted by flow, those of the link by report.
+    // Bytes that left are counted per flow, bytes of the link per report.
     ask(
         x.c_e_share.high >= left - 0.03,
         format!("C_e/C {:?}, the others leave {left:.3}", x.c_e_share),
@@ -56,7 +56,7 @@ fn contradictions(e: &LinkEstimate) -> Vec<String> {
     found
 }
 
-/// Sums of datagrams that just fill the link and are never dropped.
+/// Datagrams that together just fill the link and are never dropped.
 #[test]
 fn datagrams_that_hold_a_queue_are_not_load_that_does_not_react() {
     let udp = |pkts_per_s| Spec {
@@ -116,7 +116,7 @@ test_support::shared_data_test! {
 }
 
 test_support::shared_data_test! {
-    /// Senders that reduce without a loss: Vegas, and BBR with a deep buffer.
+    /// Senders that reduce without losses: Vegas, and BBR with a deep buffer.
     #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation: make truth")]
     fn flows_that_react_to_delay_are_bottlenecked_here() {
         for path in of_other_controls() {
@@ -134,7 +134,7 @@ test_support::shared_data_test! {
                 assert!(late || (e.estimates.n_b.value - n_b).abs() <= 2.0, "{name}");
                 assert!(late || holds(e.estimates.n_b, n_b) || mode.name == "half QUIC", "{name}");
                 assert!(e.estimates.regime.value == Regime::Elastic, "{name}");
-                // Flows behind slower links and behind windows stay what they are.
+                // Flows behind slower links and behind windows keep their class.
                 let taken = judged.wrong.iter().filter(|w| w.starts_with("rbp as Lbp") || w.starts_with("wl as Lbp"));
                 assert_eq!(taken.count(), 0, "{name}");
                 // Also from the first seconds on, when not every window is known yet.

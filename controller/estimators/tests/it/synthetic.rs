@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates on telemetry of a small model with known truth.
+//! Estimates from the telemetry of a small model with known truth.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -85,18 +85,18 @@ fn estimate(s: &Scenario, skip_s: f64) -> (LinkEstimate, sim::Run) {
     let (start, end) = e.span(LINK).unwrap();
     let from = start + (skip_s * 1e9) as u64;
     let got = e.estimate(LINK, from, end);
-    // N_b alone is the same in every scenario.
+    // N_b alone is equal in every scenario.
     assert_eq!(e.n_b(LINK, from, end), got.estimates.n_b);
     the_last_part_is_as_if_alone(&e, from, end, &got);
     (got, r)
 }
 
-/// The records of a scenario are fewer than the history that a class may rest on: that of the
-/// last part then is the same as by itself, and so is its N_b.
+/// The last part gives the same estimate as on its own, and the same N_b: the records of a scenario
+/// are fewer than the history that a class may use.
 fn the_last_part_is_as_if_alone(e: &Estimator, from: u64, end: u64, whole: &LinkEstimate) {
     let recent = end - (end - from) / 3;
     let (estimate, n_b) = e.estimate_and_recent_n_b(LINK, from, end, recent);
-    // By text, as there are values that are not numbers.
+    // Compared as text, because some values are NaN.
     assert_eq!(format!("{estimate:?}"), format!("{whole:?}"));
     assert_eq!(n_b, e.n_b(LINK, recent, end));
 }
@@ -371,7 +371,7 @@ fn an_unknown_link_and_an_empty_window_give_no_numbers() {
     assert_eq!(got.estimates.regime.value, Regime::Unknown);
     assert_eq!((got.arrivals, got.loss_rate), (0, None));
     assert!(!got.caveats.is_empty());
-    // Nothing but numbers and nulls: JSON must hold.
+    // Only numbers and nulls, so that JSON can represent the estimate.
     let json = serde_json::to_string(&got).unwrap();
     assert_eq!(serde_json::from_str::<LinkEstimate>(&json).unwrap(), got);
 }
@@ -448,7 +448,7 @@ fn occupancy_is_known_and_scaled() {
     assert!(p.formula.is_some());
 }
 
-/// Traffic at two limits: the measurement at the first predicts the second.
+/// The measurement at a large limit predicts the traffic at a smaller one.
 #[test]
 fn a_smaller_limit_is_foreseen() {
     let large = demo(true);
@@ -469,8 +469,7 @@ fn a_smaller_limit_is_foreseen() {
     assert!((p.utilisation.value - u).abs() < 0.05, "{p:?} {u}");
 }
 
-/// Mixes drawn at random (the same each time): number of flows, RTTs, capacity,
-/// limit, other flows.
+/// Random mixes (the same in each run): number of flows, RTTs, capacity, limit, other flows.
 fn drawn(seed: u64, probed: bool) -> (Scenario, usize) {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = |low: f64, high: f64| {
@@ -482,8 +481,8 @@ fn drawn(seed: u64, probed: bool) -> (Scenario, usize) {
     let n = next(3.0, 40.0) as usize;
     let rtts: Vec<f64> = (0..n).map(|_| 0.01 * next(0.0, 2.7).exp()).collect();
     let t_e = n as f64 / rtts.iter().map(|t| 1.0 / t).sum::<f64>();
-    // Windows of 12 to 30 segments at the limit: fewer are timeouts, which this
-    // model has not.
+    // Windows of 12 to 30 segments at the limit: smaller windows have timeouts, which this model
+    // lacks.
     let window = next(12.0, 30.0);
     let limit = next(0.4, 1.5);
     let bdp_pkts = n as f64 * window / (1.0 + limit);

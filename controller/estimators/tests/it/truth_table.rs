@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every run in every way in which it can be seen: the bounds of `make truth`.
+//! Every run in every view: the bounds of `make truth`.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 use crate::truth;
@@ -13,13 +13,13 @@ const S: u64 = 1_000_000_000;
 type Exceptions = [(&'static str, &'static str, &'static str)];
 
 /// Late and unprobed, 32 of the 36 classes at 17 % loss: two flows at their receiver's window of
-/// two packets are as clocked here as the bottlenecked ones, a BBR flow is not.
+/// two packets are as ACK-clocked here as the bottlenecked flows, a BBR flow is not.
 const WHOLE_EXCEPTIONS: &[(&str, &str, &str)] = &[("bbr_n20", "late passive", "classes")];
 
 /// Thirteen seconds are too short for the classes of flows without a base RTT.
 const GOLDEN_EXCEPTIONS: &Exceptions = &[("bscl_n60_bdp", "late passive", "classes")];
 
-/// The failures that are not among the exceptions.
+/// Failures that are not among the exceptions.
 fn failures(
     runs: impl Iterator<Item = Run>,
     modes: &[Mode],
@@ -42,8 +42,8 @@ fn failures(
     failed
 }
 
-/// Fifteen to twenty-five seconds of each run are too short to leave out twelve,
-/// but for the two longest.
+/// Runs of fifteen to twenty-five seconds are too short to leave out twelve, except for the two
+/// longest.
 #[test]
 fn golden_runs_are_estimated_as_asked() {
     let late = |mode: &Mode| mode.view.from_s > 0.0;
@@ -71,11 +71,11 @@ test_support::shared_data_test! {
                 assert!(all >= 60, "{quantity}: {all} cases");
                 f64::from(held) / f64::from(all)
             };
-            // In whole percents, as the table has it.
+            // In whole percents, as in the table.
             let all = (100.0 * part(|_| true)).round() / 100.0;
             let most = match quantity {
                 "D" => MOST_COVERAGE_OF_D,
-                // Its range is that of runs of more controls, most of which these have not.
+                // Its range is chosen for runs with more controls, most of which these runs lack.
                 "N_b" => 1.0,
                 "T_e" | "load of others" => MOST_COVERAGE_OF_CLASSES,
                 _ => MOST_COVERAGE,
@@ -88,7 +88,7 @@ test_support::shared_data_test! {
 }
 
 test_support::shared_data_test! {
-    /// The closed loop tells by it whether the traffic changed.
+    /// The closed loop uses it to detect changes of the traffic.
     #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation: make truth")]
     fn n_b_of_the_last_seconds_is_as_good_as_by_itself() {
         let [mut windows, mut held, mut held_alone, mut apart] = [0u32; 4];
@@ -117,14 +117,14 @@ test_support::shared_data_test! {
     }
 }
 
-/// Part of the windows of 10 s whose 90 % range holds the truth of the whole run:
-/// nine of ten, and no wider than that takes. Windows of one run, and views of one
-/// window, are much alike: of the test runs' alone more is no fault.
+/// Fraction of the windows of 10 s whose 90 % range contains the truth of the whole run: nine of
+/// ten, with ranges no wider than needed. Windows of one run, and views of one window, are
+/// correlated, so a higher fraction in the test runs alone is no failure.
 const LEAST_COVERAGE: f64 = 0.85;
 const MOST_COVERAGE: f64 = 0.95;
-/// The classes of these runs, and the load that they leave to others, are well known by now: ranges
-/// that hold 97 % of them hold 87 to 95 % of runs that were never looked at.
+/// The classes of these runs, and the load of others, are well known by now: ranges that contain
+/// the truth in 97 % of them do so in 87 to 95 % of runs that were never looked at.
 const MOST_COVERAGE_OF_CLASSES: f64 = 0.98;
-/// D is better known in these runs than in others: with a range so narrow that it held
-/// the truth in 96 % of these windows, it did in 83 % of the runs 501 to 528.
+/// D is known more precisely in these runs than in others: a range so narrow that it contained the
+/// truth in 96 % of these windows did so in 83 % of the runs 501 to 528.
 const MOST_COVERAGE_OF_D: f64 = 0.98;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Properties of the verdict over every run there is, in every view.
+//! Properties of the verdict over all runs, in every view.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 use crate::truth::{self, View, seen};
@@ -33,7 +33,7 @@ const VIEWS: [(&str, View); 5] = [
     ),
 ];
 
-/// Every traffic of a run: each view's, with its name.
+/// The traffic of a run in each view, with the view's name.
 fn measured(run: &Run) -> Vec<(String, Traffic)> {
     VIEWS
         .iter()
@@ -44,7 +44,7 @@ fn measured(run: &Run) -> Vec<(String, Traffic)> {
                 return None;
             }
             let m = seen.estimate().measured();
-            // A view of which nothing is left has nothing to conclude from.
+            // A view in which nothing is seen gives nothing to conclude from.
             (m.observed.is_some() && m.queue_drain_bps > 0.0)
                 .then(|| (format!("{} {name}", run.name), m))
         })
@@ -65,7 +65,7 @@ fn targets() -> [Targets; 3] {
     ]
 }
 
-/// 1: at a limit that was measured the curve is the measurement.
+/// 1: at a measured limit the curve is equal to the measurement.
 fn is_anchored(name: &str, m: &Traffic) {
     let Some(in_force) = m.limit_bytes else {
         return;
@@ -85,8 +85,8 @@ fn is_anchored(name: &str, m: &Traffic) {
     }
 }
 
-/// 2: never less buffer while a target is missed by measurement, never more while all are
-/// met. 3: fine where the limit in force serves, and only there.
+/// 2: never less buffer while measurements miss a target, never more while all are met. 3: the
+/// answer is "fine" if the limit in force serves, and only then.
 fn goes_the_right_way(name: &str, m: &Traffic, targets: &Targets) {
     let v = Verdict::of(m, targets, &Options::default());
     let (Some(in_force), Some(set)) = (v.in_force_bytes, v.set_bytes) else {
@@ -97,7 +97,7 @@ fn goes_the_right_way(name: &str, m: &Traffic, targets: &Targets) {
     let advice = tidemark_advice::advise(m, targets, &Options::default());
     let given_up = advice.infeasible.map(|i| i.given_up).unwrap_or_default();
     let loss = targets.loss_rate.unwrap();
-    // Of a link that no flow waits for utilisation is the load.
+    // On a link for which no flow waits, utilisation is the load.
     let fills = m.lbp_present();
     let used = fills
         && o.utilisation < targets.utilisation - 0.002
@@ -136,7 +136,7 @@ fn goes_the_right_way(name: &str, m: &Traffic, targets: &Targets) {
     assert!(!v.because.is_empty(), "{name}");
 }
 
-/// 7: nothing is concluded from reports of which many are lost.
+/// 7: nothing is concluded if many reports are lost.
 fn is_silent_where_reports_are_lost(name: &str, m: &Traffic) {
     let mut lossy = m.clone();
     lossy.reports_lost = Some(0.2);
@@ -154,8 +154,8 @@ fn all_hold(run: &Run) {
     }
 }
 
-/// 4: over windows of one traffic, in any order, the answer does not change from 60 s on,
-/// and no end of the interval moves by more than a tenth in a minute.
+/// 4: over windows of the same traffic, in any order, the answer does not change after 60 s, and no
+/// end of the interval moves by more than a tenth in a minute.
 fn stands_still(run: &Run) {
     const WINDOW_S: f64 = 4.0;
     let seen = seen(run, View::PROBED);

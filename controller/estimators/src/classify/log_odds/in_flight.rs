@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Evidence of the packets in flight: how they grow, how long they stay at their top, and what
-//! they never reached.
+//! Evidence from the packets in flight: how they grow, how long they stay at their top, and which
+//! level they never reached.
 
 use super::LogOdds;
 
-/// Log-odds of a share of the time at the top that are left out.
+/// Log-odds of the share of time at the top below which they are left out.
 const NOT_WORTH_A_WORD: f64 = 0.1;
 
 impl LogOdds<'_> {
-    /// Between losses the window of a flow that is limited here grows, by half a
-    /// segment per RTT or more; one with another limit stays. That it grows does
-    /// not tell where it is limited, the less so if it never lost here: but one that
-    /// takes much of a link with room left and lost nowhere in many round trips has no
-    /// other limit below what it has already.
+    /// Between losses the window of a flow limited here grows by half a segment per RTT or more; a
+    /// window with another limit stays. Growth does not show where the flow is limited, even less
+    /// if it never lost here. But a flow that takes much of a link with room left and lost nowhere
+    /// in many round trips has no other limit below what it has already.
     pub(super) fn shape(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(top) = o.top_pkts else { return };
-        // With the window itself seen, this is a second look at it. A single flow
-        // that fills the link by a model of it keeps its window too.
+        // If the window itself is seen, this evidence repeats it. A single flow that fills the link
+        // by a model of the path also keeps its window.
         let weight = if o.probed || self.takes_most() {
             w.second_look
         } else {
@@ -32,8 +31,8 @@ impl LogOdds<'_> {
         };
         if let Some(growth) = o.growth {
             let enough = (o.growth_rtts / w.shape_rtts).min(1.0);
-            // One that fills the link has no room to grow, one that loses every few
-            // round trips no time.
+            // A flow that fills the link has no room to grow, a flow that loses every few round
+            // trips no time.
             let least = if o.fills_link {
                 0.0
             } else {
@@ -46,8 +45,8 @@ impl LogOdds<'_> {
                 format!("in flight grows by {growth:.2} per RTT between losses")
             });
         }
-        // A sawtooth down to its half is within 1.25 packets of its 90th
-        // percentile for this share of the time, one that falls deeper for less.
+        // A sawtooth down to half is within 1.25 packets of its 90th percentile for this share of
+        // the time, a deeper sawtooth for less.
         let sawtooth =
             (w.sawtooth_at_top + w.sawtooth_at_top_pkts / top.max(1.0)).min(w.sawtooth_at_top_most);
         let beyond = o.at_top - sawtooth;
@@ -68,25 +67,25 @@ impl LogOdds<'_> {
         }
     }
 
-    /// A window that losses keep small grows past what it was when they leave it the time.
+    /// A window kept small by losses grows larger than before whenever losses leave it the time.
     pub(super) fn ceiling(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(most) = o.most_pkts.filter(|_| o.grown_past > 0) else {
             return;
         };
-        // One that fills the link has no room to grow.
+        // A flow that fills the link has no room to grow.
         if o.fills_link || self.takes_most() {
             return;
         }
         let times = f64::from(o.grown_past);
         let odds = w.never_more_most * times / (times + w.times_to_count_half);
         self.add(odds, || {
-            format!("never more than {most} in flight, with {times} times enough packets without a loss for more")
+            format!("never more than {most} in flight, though {times} times enough packets went without a loss for more")
         });
     }
 
-    /// How much of the time that shows whether a window grows lies between two losses,
-    /// recovery left out; at most one.
+    /// Fraction of the time needed to show whether a window grows that lies between two losses,
+    /// without recovery; at most one.
     fn time_to_grow(&self) -> f64 {
         let (o, w) = (self.observed, self.weights);
         let in_flight = o.in_flight_pkts.unwrap_or(0.0).max(1.0);
@@ -100,7 +99,7 @@ impl LogOdds<'_> {
 mod tests {
     use crate::classify::{Observation, Weights, log_odds};
 
-    /// Grows by a segment per RTT for 100 RTTs on a link that is hardly used.
+    /// Growth of a segment per RTT for 100 RTTs on a link that is hardly used.
     fn undisturbed() -> Observation {
         Observation {
             unsampled: true,
@@ -117,7 +116,7 @@ mod tests {
         }
     }
 
-    /// A window that keeps its size is no sign of another limit where it fills the link.
+    /// A constant window does not show another limit if it fills the link.
     #[test]
     fn who_fills_the_link_need_not_grow() {
         let flow = Observation {
@@ -143,7 +142,7 @@ mod tests {
         let flow = undisturbed();
         assert!(odds(&flow) > 0.0 && odds(&flow) < 1.5);
         let others = [
-            // Takes little of the link: a link elsewhere may be full before this one.
+            // Takes little of the link: another link may be full before this one.
             Observation {
                 rate_share: 0.05,
                 ..flow.clone()
@@ -154,7 +153,7 @@ mod tests {
                 remote: 1.5,
                 ..flow.clone()
             },
-            // Does not grow: the application or a window limits it.
+            // Does not grow: limited by the application or a window.
             Observation {
                 growth: Some(0.0),
                 at_top: 0.9,
@@ -172,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Two packets in flight where losses come every three round trips.
+    /// Two packets in flight, with a loss every three round trips.
     fn kept_small() -> Observation {
         Observation {
             unsampled: true,

@@ -22,7 +22,7 @@ pub fn log_odds(observed: &Observation, weights: &Weights) -> f64 {
 }
 
 impl<'a> LogOdds<'a> {
-    /// Weighs all there is, and says why.
+    /// Weighs all evidence and gives the reasons.
     pub fn weigh(observed: &'a Observation, weights: &'a Weights) -> Self {
         Self::sum_up(observed, weights, Some(Vec::new()))
     }
@@ -70,7 +70,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Evidence of where the reductions come from (BSCL §VI); old ones count less.
+    /// Evidence from the origin of the reductions (BSCL §VI); old reductions count less.
     fn reductions(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let seen_by_drops_alone = !o.probed && o.unsampled && o.top_pkts.is_none();
@@ -108,8 +108,8 @@ impl<'a> LogOdds<'a> {
         });
     }
 
-    /// BBR and its like: the window does not follow losses, so their origin
-    /// says nothing.
+    /// Model-based congestion control such as BBR: the window does not follow losses, so their
+    /// origin says nothing.
     fn model_based(&mut self) {
         let (o, w) = (self.observed, self.weights);
         if o.dropped_here || o.busy {
@@ -123,7 +123,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Evidence of where its packets wait.
+    /// Evidence from where its packets wait.
     fn waiting(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let (Some(base), Some(here), Some(elsewhere)) =
@@ -143,9 +143,9 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Flows that share a bottleneck have about the same window whatever their
-    /// RTT (BSCL eq. 8), that which the loss here allows (eq. 2). Counts the more
-    /// the more losses the flow would have had.
+    /// Flows that share a bottleneck have about the same window whatever their RTT (BSCL eq. 8):
+    /// the window that the loss here allows (eq. 2). The evidence counts more, the more losses the
+    /// flow would have had.
     fn window(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some((window, allowed)) = o.in_flight_pkts.zip(self.allowed_pkts()) else {
@@ -162,7 +162,7 @@ impl<'a> LogOdds<'a> {
             (w.window_small_per_octave * (of_least / w.window_small).log2())
                 .max(w.window_small_most)
         } else if share > w.window_large {
-            // No window limit stands above what the loss allows.
+            // A flow above what the loss allows has no window limit.
             w.window_large_odds
         } else if share > w.window_as_allowed {
             w.window_as_allowed_odds
@@ -174,9 +174,9 @@ impl<'a> LogOdds<'a> {
         });
     }
 
-    /// Evidence of ACK clocking: packets that leave here come back as acknowledgements, and those
-    /// release the next packets of a flow with a window. A model of the path paces packets (BBR),
-    /// and a flow with a window beyond what the loss allows has no other bottleneck.
+    /// Evidence from ACK clocking: packets that leave here cause acknowledgements, which release
+    /// the next packets of a flow with a window. Model-based control (BBR) paces its packets
+    /// instead, and a flow whose window exceeds what the loss allows has no other bottleneck.
     fn echo(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(share) = o.echo_share.filter(|_| !o.model_based) else {
@@ -193,7 +193,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Who takes most of a busy link is bottlenecked there.
+    /// A flow that takes most of a busy link is bottlenecked there.
     fn rate(&mut self) {
         if self.takes_most() {
             let share = self.observed.rate_share * 100.0;
@@ -203,7 +203,7 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// The window is far above what the loss here allows.
+    /// Whether the window is far above what the loss here allows.
     fn is_large(&self) -> bool {
         let (o, w) = (self.observed, self.weights);
         let allowed = self.allowed_pkts();
@@ -212,7 +212,7 @@ impl<'a> LogOdds<'a> {
             .is_some_and(|(window, allowed)| window > w.window_unheeding * allowed)
     }
 
-    /// The window that the loss here allows (BSCL eq. 2), where it is known.
+    /// Window that the loss here allows (BSCL eq. 2), if known.
     fn allowed_pkts(&self) -> Option<f64> {
         let (o, w) = (self.observed, self.weights);
         (o.link_drops as f64 >= w.link_drops && o.link_loss_rate > 0.0)
@@ -223,7 +223,7 @@ impl<'a> LogOdds<'a> {
         self.observed.busy && self.observed.rate_share > self.weights.most_of_link
     }
 
-    /// Signs of another limit.
+    /// Evidence of another limit.
     fn limits(&mut self) {
         if self.observed.held_back >= self.weights.held_back {
             self.add(self.weights.held_back_odds, || {

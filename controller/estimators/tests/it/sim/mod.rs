@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A small model of TCP flows through one queue that speaks telemetry: windows,
-//! a fluid queue, drops by share of the arrivals, reductions one RTT later.
+//! A small model of TCP flows through one queue that produces telemetry: windows, a fluid queue,
+//! drops in proportion to arrivals, reductions one RTT later.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
 use tidemark_proto::histogram::Counts;
@@ -22,11 +22,11 @@ const UNSET: u32 = 0x7fff_ffff;
 pub(crate) enum Kind {
     /// Additive increase, multiplicative decrease on drops here.
     Lbp { beta: f64, increase: f64 },
-    /// Reduces at its own bottleneck every so often, never here.
+    /// Reduces at its own bottleneck at intervals, never here.
     Rbp { max_window: f64 },
     /// Held at this many segments by its receiver.
     Wl { segments: f64 },
-    /// In flight stays at this, the window above it: held by its own host.
+    /// Packets in flight stay at this number, below the window: held back by its own host.
     HeldBack { segments: f64, window: u32 },
     /// Sends this many packets, then closes.
     Short { packets: u32, at_s: f64 },
@@ -61,7 +61,7 @@ struct State {
     retransmits: u32,
 }
 
-/// Deterministic dither, so that tests never differ.
+/// Deterministic dither, so that test runs never differ.
 struct Lcg(u64);
 impl Lcg {
     fn next(&mut self) -> f64 {
@@ -138,7 +138,7 @@ pub(crate) fn run(s: &Scenario) -> Run {
         let at = start + k * STEP_NS;
         let now_s = k as f64 * dt;
         let delay_s = queue / (service / dt);
-        // Offered packets of each flow in this step, and its window.
+        // Packets that each flow offers in this step, and its window.
         let mut offered = vec![0u32; s.flows.len()];
         let mut first_window = vec![0u32; s.flows.len()];
         for (i, f) in s.flows.iter().enumerate() {
@@ -193,7 +193,7 @@ pub(crate) fn run(s: &Scenario) -> Run {
             st.sent += f64::from(offered[i]);
         }
         let total: u32 = offered.iter().sum();
-        // The queue takes what fits.
+        // The queue accepts what fits.
         let room = (s.limit_pkts - queue + service).max(0.0).floor() as u32;
         let excess = total.saturating_sub(room);
         let mut dropped = vec![0u32; s.flows.len()];

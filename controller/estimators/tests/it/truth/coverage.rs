@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How often the ranges hold the truth.
+//! How often the ranges contain the truth.
 
 use super::reference::{Basis, Reference, by_definition, mean};
 use super::{LINK, Run, active, flow_of, true_n_b_and_t_e};
@@ -12,12 +12,12 @@ pub(crate) fn holds(e: Estimate, truth: f64) -> bool {
     e.low <= truth && truth <= e.high
 }
 
-/// A range and the truth.
+/// A range and the true value.
 pub(crate) struct Case {
     pub quantity: &'static str,
     pub run: String,
     pub mode: &'static str,
-    /// Begin of the window, s of the run.
+    /// Start of the window, s of the run.
     pub from_s: f64,
     pub range: Estimate,
     pub truth: f64,
@@ -28,7 +28,7 @@ impl Case {
         holds(self.range, self.truth)
     }
 
-    /// Of a run that numbers of the estimators were fitted to.
+    /// Whether the run is one to which numbers of the estimators were fitted.
     pub(crate) fn in_training(&self) -> bool {
         TRAINING.contains(&self.run.as_str())
     }
@@ -50,13 +50,13 @@ impl Case {
     }
 }
 
-/// The ranges of each quantity with the truth, window by window.
+/// Ranges of each quantity with the true value, window by window.
 #[derive(Default)]
 pub(crate) struct Coverage(Vec<Case>);
 
 pub(crate) const CASES_HEADING: &str = "quantity,run,mode,from_s,truth,value,low,high,held";
 
-/// Length of the windows whose ranges are looked at, s.
+/// Length of the windows whose ranges are checked, s.
 const WINDOW_S: f64 = 10.0;
 
 impl Coverage {
@@ -64,10 +64,9 @@ impl Coverage {
         &self.0
     }
 
-    /// Consecutive windows after the warm-up, each against the long-run truth: that of
-    /// the stretch of the run around it in which the same long flows are there, so that
-    /// what a window says by chance is in its range. Over a step there is no long run:
-    /// the window's own truth counts.
+    /// Adds consecutive windows after the warm-up, each with the long-run truth: that of the
+    /// stretch of the run around it with the same long flows, so that a window's random deviation
+    /// must be in its range. For a window with a step there is no long run: its own truth is used.
     pub(super) fn add(&mut self, name: &str, run: &Run, mode: &'static str, truths: &Truths<'_>) {
         let (_, end) = run.estimator.span(LINK).unwrap();
         let length = (WINDOW_S * 1e9) as u64;
@@ -110,7 +109,7 @@ impl Coverage {
         }
     }
 
-    /// Held and all of a quantity, over the cases that `of` takes.
+    /// Ranges of a quantity that contain the truth, and all, over the cases that `of` selects.
     pub(crate) fn share(&self, quantity: &str, of: impl Fn(&Case) -> bool) -> (u32, u32) {
         let cases = self.0.iter();
         let cases = cases.filter(|c| c.quantity == quantity && of(c));
@@ -119,7 +118,7 @@ impl Coverage {
         })
     }
 
-    /// Median of the ranges' widths over their values.
+    /// Median of the ranges' widths, relative to their values.
     fn median_width(&self, quantity: &str) -> f64 {
         let cases = self.0.iter().filter(|c| c.quantity == quantity);
         let positive = cases.filter(|c| c.range.value > 0.0);
@@ -162,15 +161,14 @@ impl Coverage {
     }
 }
 
-/// Steps of long flows closer than this are one, s.
+/// Steps of long flows closer than this count as one, s.
 const ONE_STEP_S: f64 = 2.0;
 
-/// The truth by the definitions, of all parts of a run.
+/// The truth by the definitions, for all parts of a run.
 pub(crate) struct Truths<'a> {
     complete: &'a Run,
     flows: Vec<FlowEstimate>,
-    /// From and to of the stretches in which the same long flows are there, with
-    /// the truth over each.
+    /// Start and end of the stretches with the same long flows, with the truth over each.
     stretches: Vec<(u64, u64, Option<Reference>)>,
 }
 
@@ -192,7 +190,7 @@ impl<'a> Truths<'a> {
         all
     }
 
-    /// The long-run truth about a window.
+    /// The long-run truth for a window.
     fn about(&self, from_ns: u64, to_ns: u64) -> Option<Reference> {
         let around = |s: &&(u64, u64, _)| s.0 <= from_ns && to_ns <= s.1;
         match self.stretches.iter().find(around) {
@@ -201,7 +199,7 @@ impl<'a> Truths<'a> {
         }
     }
 
-    /// The truth over a part; `None` where no flow is bottlenecked.
+    /// The truth over a part; `None` if no flow is bottlenecked.
     fn over(&self, from_ns: u64, to_ns: u64) -> Option<Reference> {
         let complete = self.complete;
         let (n_b, t_e_ms) = true_n_b_and_t_e(complete, from_ns, to_ns);
@@ -225,7 +223,7 @@ impl<'a> Truths<'a> {
     }
 }
 
-/// First and last begin or end of long flows of each step within a part of the run.
+/// Times of the first and last start or end of long flows in each step within a part of the run.
 fn steps_ns(run: &Run, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
     let flows = run.truth["flows"].as_array().unwrap();
     let long = flows.iter().filter(|f| f["kind"] == "lbp");

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The limit of a flow by its trace, if that is not the one it was generated for: a receiver's
-//! window that it hardly ever reaches is none, and a connection that never opened is no long flow.
+//! Limit of a flow by its trace, if it differs from the generated one: a receiver's window that the
+//! flow hardly ever reaches is no limit, and a connection that never opened is no long flow.
 
 use serde_json::Value;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use tcp_probe::Event;
 
-/// Part of its time that a flow is at its receiver's window for, from which on it is
-/// window-limited. A sawtooth between W/2 and W that a window would cut for a part f of its
-/// time loses f²/3 of its mean to it: here less than 1 %. The losses decide what such a flow gets
-/// (BSCL §II).
+/// Least part of its time at the receiver's window with which a flow is window-limited. A sawtooth
+/// between W/2 and W that a window would cut for a part f of its time loses f²/3 of its mean: less
+/// than 1 % here. The losses decide what such a flow gets (BSCL §II).
 const LEAST_AT_WINDOW: f64 = 0.15;
-/// A sample says nothing of what comes later than this, ns: the flow waits for a timeout.
+/// Longest time for which a sample holds, ns: beyond it the flow waits for a timeout.
 const CARRY_NS: u64 = 2_000_000_000;
 
-/// The time of a flow, ns, and of that the time at its receiver's window.
+/// Time of a flow, and its time at the receiver's window, ns.
 #[derive(Default)]
 struct AtWindow {
     last: Option<(u64, bool)>,
@@ -37,9 +36,9 @@ impl AtWindow {
     }
 }
 
-/// Names a flow of the truth that its generator gave a receiver's window, but that the losses
-/// here keep below it, what it is: bottlenecked here. One that never got a byte across has no
-/// rate that anything could limit: each of its SYNs was dropped.
+/// Corrects the kinds of flows in the truth. A flow generated with a receiver's window, but kept
+/// below it by losses here, is bottlenecked here. A flow that never delivered a byte has no rate to
+/// limit: each of its SYNs was dropped.
 pub(super) fn by_what_limits(truth: &mut Value, events: &[Event]) {
     let mss = truth["mss"].as_f64().unwrap_or(1448.0);
     let from_ns = (truth["warmup_s"].as_f64().unwrap() * 1e9) as u64;
@@ -101,7 +100,7 @@ mod tests {
     fn time_at_the_window_and_below() {
         let mut flow = AtWindow::default();
         assert_eq!(flow.share(), None);
-        // At it for one second, below for three; of the pause two count.
+        // At the window for one second, below for two; the pause counts as two.
         for (at_s, at_window) in [(0, true), (1, false), (2, false), (20, true)] {
             flow.sample(at_s * 1_000_000_000, at_window);
         }

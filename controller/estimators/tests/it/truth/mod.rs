@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs with known truth through the collector's pipeline into the estimator.
+//! Feeds runs with known truth through the collector's pipeline into the estimator.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod coverage;
@@ -34,8 +34,8 @@ pub(crate) enum Source {
     Whole,
 }
 
-/// The runs in a folder that `TIDEMARK_RUNS` names, else the whole runs next to the
-/// repository, else the golden set. Each is read when its turn comes.
+/// The runs in the folder named by `TIDEMARK_RUNS`, else the whole runs next to the repository,
+/// else the golden set. Each run is read when its turn comes.
 pub(crate) fn runs() -> Box<dyn Iterator<Item = Recorded>> {
     let mut paths: Vec<PathBuf> = match std::env::var_os("TIDEMARK_RUNS") {
         Some(folder) => std::fs::read_dir(folder)
@@ -96,8 +96,8 @@ fn ports_of(e: &tcp_probe::Event) -> (u16, u16) {
     (flow.src_port, flow.dst_port)
 }
 
-/// The inner packet of a report with a UDP header where its TCP header is, where the view has
-/// its flow as datagrams.
+/// Inner packet of a report with its TCP header replaced by a UDP header, if the view reports its
+/// flow as datagrams.
 fn as_datagram(report: &int_report::Report<'_>, datagrams: Datagrams) -> Option<Vec<u8>> {
     const TCP: u8 = 6;
     const UDP: u8 = 17;
@@ -119,24 +119,24 @@ fn as_datagram(report: &int_report::Report<'_>, datagrams: Datagrams) -> Option<
     Some(packet)
 }
 
-/// How a run is looked at.
+/// How a run is observed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub probed: bool,
     pub interval_ms: u32,
-    /// One report in so many is lost on its way; 0 = none.
+    /// One of this many reports is lost on its way; 0 = none.
     pub lose_one_in: u64,
-    /// One packet in 2^shift is reported, drops always.
+    /// One packet in 2^shift is reported; drops are always reported.
     pub sampling_shift: u8,
-    /// Records captured before this time of the run are left out, s: no SYN and no slow
-    /// start of the long flows is seen.
+    /// Records captured before this time of the run are left out, s: no SYN and no slow start of
+    /// the long flows is seen.
     pub from_s: f64,
-    /// Which TCP flows are reported as datagrams of the same size, as a switch sees QUIC:
-    /// no sequence numbers, flags or windows of their senders.
+    /// TCP flows that are reported as datagrams of the same size, as a switch sees QUIC: no
+    /// sequence numbers, flags or windows of their senders.
     pub datagrams: Datagrams,
 }
 
-/// Which TCP flows a view turns into datagrams.
+/// TCP flows that a view turns into datagrams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Datagrams {
     None,
@@ -178,29 +178,29 @@ pub(crate) struct Run {
     pub estimator: Estimator,
     /// Start of the simulation, node clock.
     pub zero_ns: u64,
-    /// Warm-up's end, node clock.
+    /// End of the warm-up, node clock.
     pub from_ns: u64,
     /// Length of an interval.
     pub interval_ns: u64,
-    /// From when to when each flow sent that pauses, node clock.
+    /// Start and end of each stretch in which a pausing flow sent, node clock.
     sending: HashMap<Key, Vec<(u64, u64)>>,
 }
 
 impl Run {
-    /// The whole capture after the warm-up.
+    /// Estimate over the whole capture after the warm-up.
     pub(crate) fn estimate(&self) -> LinkEstimate {
         let (_, end) = self.estimator.span(LINK).unwrap();
         self.estimator.estimate(LINK, self.from_ns, end)
     }
 
-    /// From and to seconds of the simulation.
+    /// Estimate between two times of the simulation, s.
     pub(crate) fn between(&self, from_s: f64, to_s: f64) -> LinkEstimate {
         let at = |s: f64| self.zero_ns + (s * 1e9) as u64;
         self.estimator.estimate(LINK, at(from_s), at(to_s))
     }
 }
 
-/// Well mixed, so that "one in n" has no period.
+/// Hash of `i`, so that "one in n" has no period.
 fn mixed(i: u64) -> u64 {
     let mut x = i.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -208,17 +208,17 @@ fn mixed(i: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// One of the simulated runs, seen in one way.
+/// Reads one of the simulated runs in the given view.
 pub(crate) fn run(source: Source, name: &str, view: View) -> Run {
     seen(&recorded(source, name), view)
 }
 
-/// A recorded run through the collector's pipeline into an estimator.
+/// Feeds a recorded run through the collector's pipeline into an estimator.
 pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
     let mut truth = recorded.truth.clone();
     let all_events = probes(&recorded.trace);
     limit::by_what_limits(&mut truth, &all_events);
-    // As the collector has it: without a tcp_probe source nothing is joined.
+    // As in the collector: without a tcp_probe source nothing is joined.
     let mut config = Config {
         join_wait_ms: 5000,
         join: view.probed,
@@ -318,7 +318,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
 
 type Key = (String, u16, u16);
 
-/// Class and base RTT (s) of each flow by source address and ports.
+/// Class and base RTT (s) of each flow, by source address and ports.
 pub(crate) fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
     truth["flows"]
         .as_array()
@@ -350,7 +350,7 @@ fn key_of(f: &FlowEstimate) -> Key {
     (k.src.clone(), k.src_port, k.dst_port)
 }
 
-/// The flow of the truth that an estimate is of.
+/// The flow in the truth that belongs to an estimate.
 pub(crate) fn flow_of<'t>(
     truth: &'t serde_json::Value,
     f: &FlowEstimate,
@@ -373,22 +373,21 @@ fn label(c: FlowClass) -> &'static str {
     }
 }
 
-/// An estimate and the truth.
+/// True values, and the estimate's classes compared with them.
 pub(crate) struct Judged {
     pub n_b: f64,
-    /// Flows that are not short, and of them those classified right.
+    /// Flows that are not short, and how many of them were classified correctly.
     pub long: usize,
     pub long_right: usize,
     pub t_e_ms: f64,
     pub wrong: Vec<String>,
 }
 
-/// A flow that the truth calls short by its size, but that is bottlenecked here
-/// while it lasts: it carries more than this, and lost or was marked here.
+/// Least bytes of a flow that the truth calls short by its size, but that is bottlenecked here
+/// while it lasts: it also lost packets or was marked here.
 const LEAST_BYTES: f64 = 100.0 * 1448.0;
 
-/// Part of `[from_s, to_s)` of the run during which a flow of the truth is
-/// bottlenecked here.
+/// Part of `[from_s, to_s)` of the run during which a flow of the truth is bottlenecked here.
 fn active(flow: &serde_json::Value, from_s: f64, to_s: f64) -> f64 {
     let number = |key: &str| flow[key].as_f64().unwrap_or(0.0);
     let signals = number("drops_all") + number("ce_marks");
@@ -406,13 +405,13 @@ fn active(flow: &serde_json::Value, from_s: f64, to_s: f64) -> f64 {
     }
 }
 
-/// A flow that sends for less than this part of its time pauses.
+/// A flow that sends for less than this part of its time has pauses.
 const PAUSES: f64 = 0.85;
-/// Silences of so long are left out of its time.
+/// Silences of at least this length do not count as its time.
 const PAUSE_NS: u64 = 500_000_000;
 
-/// From when to when the packets of the flows come whose application has nothing to send for a
-/// part of the time.
+/// Stretches in which packets arrive, for each flow whose application has nothing to send part of
+/// the time.
 fn sending(
     truth: &serde_json::Value,
     events: &[EventRow],
@@ -456,8 +455,8 @@ fn sending(
     found
 }
 
-/// True N_b and T_e (ms) over a window, each flow by the part
-/// of it in which it was active. T_e is not a number where N_b is 0.
+/// True N_b and T_e (ms) over a window, each flow weighted by the part of it in which it was
+/// active. T_e is NaN if N_b is 0.
 pub(crate) fn true_n_b_and_t_e(r: &Run, from_ns: u64, to_ns: u64) -> (f64, f64) {
     let at = |ns: u64| ns.saturating_sub(r.zero_ns) as f64 / 1e9;
     let (mut n, mut inverse) = (0.0, 0.0);

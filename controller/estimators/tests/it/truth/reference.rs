@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The definitions applied to the whole trace, computed slowly from the packets and
-//! samples themselves.
+//! The definitions applied to the whole trace, computed slowly from the individual packets and
+//! samples.
 
 use super::Run;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -11,14 +11,14 @@ use tidemark_pipeline::PostcardRow;
 pub(crate) struct Basis {
     pub from_ns: u64,
     pub to_ns: u64,
-    /// The flows taken for LBP.
+    /// The flows regarded as LBP.
     pub lbp: BTreeSet<u64>,
     pub n_b: f64,
     pub t_e_ns: u64,
 }
 
 impl Basis {
-    /// That of the estimate, so that only the quantity itself is compared.
+    /// Takes the inputs of the estimate, so that only the quantity itself is compared.
     pub(crate) fn of(e: &LinkEstimate) -> Self {
         Self {
             from_ns: e.from_ns,
@@ -35,7 +35,7 @@ impl Basis {
     }
 }
 
-/// Every quantity by its definition.
+/// Every quantity computed by its definition.
 #[derive(Clone)]
 pub(crate) struct Reference {
     pub utilisation: f64,
@@ -69,7 +69,7 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     v[i] + (v[(i + 1).min(v.len() - 1)] - v[i]) * part
 }
 
-/// Quantile of (value, weight).
+/// Weighted quantile of (value, weight) pairs.
 fn weighted(values: &mut [(f64, f64)], q: f64) -> f64 {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = values.iter().map(|v| v.1).sum();
@@ -83,10 +83,10 @@ fn weighted(values: &mut [(f64, f64)], q: f64) -> f64 {
     values.last().unwrap().0
 }
 
-/// A window seen longer ago than this stands for nothing.
+/// Longest time for which a window sample holds.
 const CARRY_NS: u64 = 2_000_000_000;
 
-/// First and last packet of each flow at the link.
+/// Times of the first and last packet of each flow at the link.
 fn lives(r: &Run) -> HashMap<u64, (u64, u64)> {
     let mut lives: HashMap<u64, (u64, u64)> = HashMap::new();
     for p in r.rows.iter().filter(|p| p.port == 1) {
@@ -97,8 +97,8 @@ fn lives(r: &Run) -> HashMap<u64, (u64, u64)> {
     lives
 }
 
-/// (window, how long) of each LBP flow while it sends: segments in flight, at most
-/// min(cwnd, receiver's window), from each sample to the next.
+/// (window, duration) of each LBP flow while it sends: segments in flight, at most min(cwnd,
+/// receiver's window), from each sample to the next.
 fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
     let (from_ns, to_ns) = (basis.from_ns, basis.to_ns);
     let lives = lives(r);
@@ -115,7 +115,7 @@ fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
         .into_iter()
         .map(|(flow, mut s)| {
             s.sort_by_key(|s| s.0);
-            // A flow that has ended has no window, however long ago that was.
+            // A flow that has ended has no window, even if it ended recently.
             let to_ns = lives.get(&flow).map_or(to_ns, |life| to_ns.min(life.1));
             let ends: Vec<u64> = s.iter().skip(1).map(|s| s.0).chain([to_ns]).collect();
             s.iter()
@@ -131,8 +131,8 @@ fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
         .collect()
 }
 
-/// Number of the round trip at a time, each T_e and the mean delay of the packets
-/// that left in the interval (that of the one before, where none left).
+/// Returns the number of the round trip at a time; each lasts T_e plus the mean delay of packets
+/// that left in the interval (or in the previous one, if none left).
 fn rounds(r: &Run, from: u64, to: u64, t_e_ns: u64) -> impl Fn(u64) -> u64 {
     let length = r.interval_ns;
     let mut delays = vec![(0u64, 0u64); ((to - from) / length) as usize];
@@ -157,7 +157,7 @@ fn rounds(r: &Run, from: u64, to: u64, t_e_ns: u64) -> impl Fn(u64) -> u64 {
     }
 }
 
-/// The quantities on what the estimate rests on.
+/// The quantities from the inputs that the estimate uses.
 pub(crate) fn reference(r: &Run, e: &LinkEstimate) -> Reference {
     by_definition(r, &Basis::of(e))
 }
@@ -191,7 +191,7 @@ pub(crate) fn by_definition(r: &Run, basis: &Basis) -> Reference {
     let c = r.truth["C_bps"].as_f64().unwrap() / 8.0;
     let (t_e_ns, n_b, lbp) = (basis.t_e_ns, basis.n_b, &basis.lbp);
 
-    // Marks as far as they are reported: how many of a flow in an interval.
+    // Marks as they are reported: their number per flow and interval.
     let mut marks: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for p in on_link().filter(|p| p.ce_marked && inside(p.egress_ns)) {
         let middle = p.egress_ns / r.interval_ns * r.interval_ns + r.interval_ns / 2;
@@ -200,7 +200,7 @@ pub(crate) fn by_definition(r: &Run, basis: &Basis) -> Reference {
     let mut signals: Vec<(u64, u64, u64)> = drops.iter().map(|d| (d.0, d.1, 1)).collect();
     signals.extend(marks.into_iter().map(|((t, flow), n)| (t, flow, n)));
     signals.sort_unstable();
-    // Loss events: every signal that follows another by less than T_e joins it.
+    // Loss events: a signal that follows the previous one by less than T_e joins its event.
     let mut events: Vec<Vec<(u64, u64, u64)>> = Vec::new();
     for &signal in &signals {
         match events.last_mut() {
@@ -246,7 +246,7 @@ pub(crate) fn by_definition(r: &Run, basis: &Basis) -> Reference {
     };
     let delta = delta_low.max(delta_high).max(1.0);
 
-    // D(t): distinct LBP flows that saw a drop or a mark, in every RTT that had one.
+    // D(t): distinct LBP flows that saw a drop or a mark, in every RTT with any.
     let rounds = rounds(r, from, to, t_e_ns);
     let mut per_rtt: HashMap<u64, BTreeSet<u64>> = HashMap::new();
     for &(t, f, _) in signals.iter().filter(|d| lbp.contains(&d.1)) {
@@ -271,7 +271,7 @@ pub(crate) fn by_definition(r: &Run, basis: &Basis) -> Reference {
     }
     Reference {
         utilisation: left.iter().map(|l| l.1).sum::<f64>() / full,
-        // No more than all of it, though a packet that began before counts whole.
+        // At most all of it, although a packet that began before counts whole.
         c_e_share: (bytes_of_lbp / full).min(1.0),
         rho: bytes_came / full,
         rho_other: others_came / full,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every way in which a run can be seen, judged against the truth.
+//! Judges a run in every view against the truth.
 
 use super::coverage::{Coverage, Truths, holds};
 use super::{Datagrams, Judged, LINK, Run, View, judge, seen};
 use test_support::golden::Run as Recorded;
 use tidemark_estimators::{Estimate, LinkEstimate};
 
-/// A way in which a run is seen.
+/// A view of a run, with its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mode {
     pub name: &'static str,
     pub view: View,
 }
 
-/// Time left out of captures that begin late, s.
+/// Time left out in views that begin late, s.
 const LATE_S: f64 = 12.0;
 
 const LATE: View = View {
@@ -45,7 +45,7 @@ pub(crate) const MODES: [Mode; 6] = [
     mode("lossy passive", passive(LOSSY)),
 ];
 
-/// The ways in which flows of any transport are counted.
+/// The views for flows of any transport.
 pub(crate) const TRANSPORTS: [Mode; 6] = [
     mode("probed", View::PROBED),
     mode("passive", View::PASSIVE),
@@ -73,7 +73,7 @@ pub(crate) const TRANSPORTS: [Mode; 6] = [
     ),
 ];
 
-/// Whether the capture itself begins when the flows are under way.
+/// Whether the capture itself begins when the flows are already running.
 pub(crate) fn begins_late(recorded: &Recorded) -> bool {
     let first = recorded.reports.first();
     first.is_some_and(|r| r.captured_ns as f64 >= 0.9 * LATE_S * 1e9)
@@ -105,13 +105,13 @@ impl Asked {
     }
 }
 
-/// Largest error of the utilisation, and of the loss rate as a part of it.
+/// Largest error of the utilisation, and relative error of the loss rate.
 const UTILISATION_ERROR: f64 = 0.003;
 const LOSS_ERROR: f64 = 0.1;
-/// Least part of the classes that is right.
+/// Least fraction of classes that is correct.
 const CLASSES: f64 = 0.9;
 
-/// One run seen in one way.
+/// One run in one view.
 pub(crate) struct Row {
     pub run: String,
     pub mode: &'static str,
@@ -199,7 +199,7 @@ impl Row {
     }
 }
 
-/// Utilisation and drops over the window of an estimate, from all the packets.
+/// Utilisation and drops over the window of an estimate, from all packets.
 fn what_left(complete: &Run, e: &LinkEstimate) -> (f64, u64) {
     let inside = |t: u64| (e.from_ns..e.to_ns).contains(&t);
     let on_link = || complete.rows.iter().filter(|p| p.port == LINK.port);
@@ -209,7 +209,7 @@ fn what_left(complete: &Run, e: &LinkEstimate) -> (f64, u64) {
         .sum();
     let drops = on_link().filter(|p| p.dropped && inside(p.ingress_ns));
     let c = complete.truth["C_bps"].as_f64().unwrap() / 8.0;
-    // Reports that the capture lost itself stand for packets like the others.
+    // Reports lost by the capture itself count as packets like the rest.
     let capture = &complete.truth["capture"];
     let count = |key: &str| capture[key].as_f64().unwrap();
     let all = count("reports_sent") / (count("reports_sent") - count("reports_lost"));
@@ -217,8 +217,8 @@ fn what_left(complete: &Run, e: &LinkEstimate) -> (f64, u64) {
     (bytes as f64 * all / (c * seconds), drops.count() as u64)
 }
 
-/// The rows of a run for each of the modes; `coverage` counts what the ranges
-/// hold.
+/// The rows of a run for each of the modes; `coverage` counts how often the ranges contain the
+/// truth.
 pub(crate) fn rows(recorded: &Recorded, modes: &[Mode], coverage: &mut Coverage) -> Vec<Row> {
     let complete = seen(recorded, View::PROBED);
     let truths = Truths::of(&complete);
