@@ -39,7 +39,7 @@
 pub(crate) mod flag {
     /// D: the packet was dropped.
     pub(crate) const DROPPED: u8 = 0x80;
-    /// Q: the occupancy met was at or above the limit, or the threshold of a port that marks.
+    /// Q: the occupancy on arrival was at or above the limit, or the threshold of a port that marks.
     pub(crate) const CONGESTED: u8 = 0x40;
     /// F: always set.
     pub(crate) const TRACKED: u8 = 0x20;
@@ -95,23 +95,23 @@ pub(crate) mod forwarded {
     pub(crate) const DOMAIN_BITS: u16 = 0xc000;
     /// Words of metadata.
     pub(crate) const WORDS: u8 = 8;
-    /// Port the packet came in by.
+    /// Port at which the packet arrived.
     pub(crate) const INGRESS_PORT: usize = 20;
-    /// Port the packet left by; of a drop, the port it would have left by.
+    /// Port from which the packet left; for a drop, the intended port.
     pub(crate) const EGRESS_PORT: usize = 22;
     /// Queue of the egress port, as the switch numbers it: v1model's `priority`, 0 the lowest.
     pub(crate) const QUEUE_ID: usize = 24;
-    /// Queue met on arrival: bytes (v1model), cells (Tofino).
+    /// Queue occupancy on arrival, in bytes (v1model) or cells (Tofino).
     pub(crate) const OCCUPANCY: usize = 25;
-    /// Arrival, nanoseconds of the switch's clock.
+    /// Time of arrival, in ns of the switch's clock.
     pub(crate) const INGRESS_NS: usize = 28;
-    /// Departure, by the same clock.
+    /// Time of departure, on the same clock.
     pub(crate) const EGRESS_NS: usize = 36;
-    /// What acts first, in the unit of the occupancy: the limit in force or, of a port that marks, its threshold (also where the limit above it refused the packet); `0xFFFFFFFF`: unlimited.
+    /// Limit in force or, for a port that marks, its threshold (even if the limit above it refused the packet), in the unit of the occupancy; `0xFFFFFFFF`: unlimited.
     pub(crate) const LIMIT: usize = 44;
-    /// The report stands for 2^shift packets; of a drop, or with flag 2, for one.
+    /// The report represents 2^shift packets; for a drop, or with flag 2, it represents one.
     pub(crate) const SAMPLING_SHIFT: usize = 48;
-    /// Flag 1: this switch marked the packet CE; flag 2: it is reported for that alone, not as one of the sample.
+    /// Flag 1: this switch marked the packet CE; flag 2: it is reported only for that, not as part of the sample.
     pub(crate) const POLICY_FLAGS: usize = 49;
     /// Tidemark's own metadata.
     pub(crate) const DOMAIN: usize = 44;

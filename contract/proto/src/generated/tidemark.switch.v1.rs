@@ -15,7 +15,7 @@ pub struct PortState {
     pub port: u32,
     #[prost(string, tag = "2")]
     pub interface: ::prost::alloc::string::String,
-    /// 0 = as fast as it goes.
+    /// 0 = unlimited.
     #[prost(uint64, tag = "3")]
     pub rate_bps: u64,
     #[prost(uint64, tag = "4")]
@@ -36,7 +36,7 @@ pub struct PortState {
     #[prost(uint64, tag = "11")]
     pub tx_errors: u64,
     /// Lost in the traffic manager because its own queue was full: 0 in a lab
-    /// whose P4 limits are set below the depth.
+    /// whose P4 limits are below the depth.
     #[prost(uint64, tag = "12")]
     pub tail_dropped_packets: u64,
     #[prost(uint64, tag = "13")]
@@ -45,31 +45,31 @@ pub struct PortState {
     pub queue_packets: u32,
     #[prost(uint64, tag = "15")]
     pub queue_bytes: u64,
-    /// Super-frames received and cut; the counters above count their segments.
+    /// Super-frames received and segmented; the counters above count their segments.
     #[prost(uint64, tag = "16")]
     pub rx_super_frames: u64,
-    /// Super-frames that could not be cut as the kernel cuts them, by reason: kind,
+    /// Super-frames that could not be segmented as the kernel does, by reason: kind,
     /// headers, length, segment_size.
     #[prost(btree_map = "string, uint64", tag = "17")]
     pub rx_refused_super_frames: ::prost::alloc::collections::BTreeMap<
         ::prost::alloc::string::String,
         u64,
     >,
-    /// Super-frames sent, made of segments that left back to back.
+    /// Super-frames sent, merged from segments that left back to back.
     #[prost(uint64, tag = "18")]
     pub tx_super_frames: u64,
-    /// Rate of the line that frames come in on; 0 = they are let in as they come.
-    /// Unset: single frames are; the segments of a super-frame follow each other at
-    /// 10 times the rate of the fastest port that has one.
+    /// Rate of the line on which frames arrive; 0 = frames enter as they arrive. Unset:
+    /// single frames enter as they arrive; segments of a super-frame enter at 10 times
+    /// the rate of the fastest port that has a rate.
     #[prost(uint64, optional, tag = "19")]
     pub in_rate_bps: ::core::option::Option<u64>,
-    /// Bytes that wait for their time on that line.
+    /// Bytes waiting for their time on that line.
     #[prost(uint64, tag = "20")]
     pub line_waiting_bytes: u64,
-    /// Let in before their time, because too much waited on a line without in_rate.
+    /// Packets that entered early, because too much waited on a line without in_rate.
     #[prost(uint64, tag = "21")]
     pub line_early_packets: u64,
-    /// Dropped because too much waited on a line with in_rate.
+    /// Packets dropped because too much waited on a line with in_rate.
     #[prost(uint64, tag = "22")]
     pub line_dropped_packets: u64,
 }
@@ -92,7 +92,7 @@ pub mod set_port_request {
     pub enum InRate {
         #[prost(uint64, tag = "5")]
         InRateBps(u64),
-        /// As unset in PortState.
+        /// Same as unset in PortState.
         #[prost(bool, tag = "6")]
         InRateAuto(bool),
     }

@@ -6,7 +6,7 @@ pub struct AgentBatch {
     /// Name of the host: the `host` of clock mappings and captures.
     #[prost(string, tag = "1")]
     pub host: ::prost::alloc::string::String,
-    /// Random per start of the agent; batches are numbered within it.
+    /// Random identifier of the agent's start; batches are numbered within it.
     #[prost(string, tag = "2")]
     pub instance: ::prost::alloc::string::String,
     /// From 1.
@@ -14,8 +14,8 @@ pub struct AgentBatch {
     pub sequence: u64,
     #[prost(message, repeated, tag = "4")]
     pub events: ::prost::alloc::vec::Vec<AgentEvent>,
-    /// Since the agent's start: events that found a ring of the kernel full, and
-    /// events that the agent had no room to keep.
+    /// Counts since the agent's start: events lost because a kernel ring buffer was
+    /// full, and events that the agent had no room to keep.
     #[prost(uint64, tag = "5")]
     pub ring_lost: u64,
     #[prost(uint64, tag = "6")]
@@ -23,7 +23,7 @@ pub struct AgentBatch {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AgentAck {
-    /// All batches up to this one have been taken.
+    /// The collector has taken all batches up to this one.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
 }
@@ -32,7 +32,7 @@ pub struct AgentEvent {
     /// Clock of the agent's host, ns.
     #[prost(fixed64, tag = "1")]
     pub time_ns: u64,
-    /// 4 or 16 bytes each, network order; source is the host's own end.
+    /// 4 or 16 bytes each, network order; the source is the host itself.
     #[prost(bytes = "vec", tag = "2")]
     pub src: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "3")]
@@ -59,7 +59,7 @@ pub mod agent_event {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AgentRetransmit {}
-/// tcp_probe, as the kernel gives it.
+/// A tcp_probe event, as delivered by the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AgentSample {
     #[prost(uint32, tag = "1")]
@@ -172,10 +172,10 @@ pub mod agent_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Batches in the order of their numbers; an acknowledgement for each. An
-        /// agent that lost its connection sends again what was not acknowledged, and
-        /// the collector leaves out what it has had: nothing is lost or doubled while
-        /// both live.
+        /// Sends batches in the order of their numbers; each is acknowledged. After losing
+        /// its connection, an agent resends all batches that were not acknowledged, and the
+        /// collector skips batches that it already has: nothing is lost or duplicated
+        /// while both are running.
         pub async fn push(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::AgentBatch>,
@@ -218,10 +218,10 @@ pub mod agent_server {
             >
             + std::marker::Send
             + 'static;
-        /// Batches in the order of their numbers; an acknowledgement for each. An
-        /// agent that lost its connection sends again what was not acknowledged, and
-        /// the collector leaves out what it has had: nothing is lost or doubled while
-        /// both live.
+        /// Sends batches in the order of their numbers; each is acknowledged. After losing
+        /// its connection, an agent resends all batches that were not acknowledged, and the
+        /// collector skips batches that it already has: nothing is lost or duplicated
+        /// while both are running.
         async fn push(
             &self,
             request: tonic::Request<tonic::Streaming<super::AgentBatch>>,
@@ -393,14 +393,14 @@ pub struct GetInfoRequest {}
 pub struct CollectorInfo {
     #[prost(string, tag = "1")]
     pub version: ::prost::alloc::string::String,
-    /// Random per process start: a changed value tells of a restart.
+    /// Random identifier of the process start: a new value means a restart.
     #[prost(string, tag = "2")]
     pub instance: ::prost::alloc::string::String,
     #[prost(uint32, tag = "3")]
     pub interval_ms: u32,
     #[prost(message, repeated, tag = "4")]
     pub nodes: ::prost::alloc::vec::Vec<Node>,
-    /// Capture directory being written; empty when none.
+    /// Capture directory being written; empty if none.
     #[prost(string, tag = "5")]
     pub capture_dir: ::prost::alloc::string::String,
 }
@@ -412,7 +412,7 @@ pub struct Node {
     pub name: ::prost::alloc::string::String,
     #[prost(message, repeated, tag = "3")]
     pub ports: ::prost::alloc::vec::Vec<Port>,
-    /// Bytes per unit of occupancy in this node's reports (1 when it counts bytes).
+    /// Bytes per unit of occupancy in this node's reports (1 if the node counts bytes).
     #[prost(uint32, tag = "4")]
     pub depth_unit_bytes: u32,
 }
@@ -424,11 +424,11 @@ pub struct Port {
     pub name: ::prost::alloc::string::String,
     #[prost(uint64, tag = "3")]
     pub capacity_bps: u64,
-    /// Bytes each packet occupies on the wire beyond its IP length
+    /// Bytes that each packet occupies on the wire in addition to its IP length
     /// (Ethernet: 14 header + 4 FCS + 20 preamble and gap = 38).
     #[prost(uint32, tag = "4")]
     pub wire_overhead_bytes: u32,
-    /// Bytes each packet counts in the queue beyond its IP length
+    /// Bytes that each packet occupies in the queue in addition to its IP length
     /// (v1model: 14, the Ethernet header).
     #[prost(uint32, tag = "5")]
     pub queue_overhead_bytes: u32,
@@ -441,8 +441,8 @@ pub struct SubscribeRequest {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Update {
-    /// Numbers the updates of one subscription from 0; a gap means the subscriber
-    /// was too slow and `updates_lost` counts what it missed.
+    /// Numbers the updates of one subscription from 0. A gap means that the subscriber
+    /// was too slow; `updates_lost` counts the updates that it missed.
     #[prost(uint64, tag = "1")]
     pub sequence: u64,
     #[prost(uint64, tag = "2")]
@@ -459,10 +459,10 @@ pub struct Update {
     pub events: ::prost::alloc::vec::Vec<FlowEvent>,
     #[prost(message, repeated, tag = "8")]
     pub clocks: ::prost::alloc::vec::Vec<ClockMapping>,
-    /// About once a second.
+    /// Sent about once a second.
     #[prost(message, optional, tag = "9")]
     pub status: ::core::option::Option<CollectorStatus>,
-    /// Everything of this node up to this time has been sent.
+    /// For each node, the time up to which everything has been sent.
     #[prost(message, repeated, tag = "10")]
     pub watermarks: ::prost::alloc::vec::Vec<Watermark>,
 }
@@ -490,7 +490,7 @@ pub struct FlowKey {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FlowInfo {
-    /// Given by the collector; unique within one `instance`.
+    /// Assigned by the collector; unique within one `instance`.
     #[prost(uint64, tag = "1")]
     pub flow_id: u64,
     #[prost(message, optional, tag = "2")]
@@ -500,16 +500,16 @@ pub struct FlowInfo {
     /// A tcp_probe sample of the data sender of this flow has been seen.
     #[prost(bool, tag = "4")]
     pub probed: bool,
-    /// Base round-trip time from the handshake where both directions were
-    /// reported; 0 when unknown.
+    /// Base round-trip time from the handshake if both directions were
+    /// reported; 0 if unknown.
     #[prost(uint64, tag = "5")]
     pub handshake_rtt_ns: u64,
     /// Largest segment payload seen.
     #[prost(uint32, tag = "6")]
     pub mss_bytes: u32,
 }
-/// Counts of values in logarithmic buckets: see `tidemark_proto::histogram` for
-/// the bucket of a value. Relative width of a bucket at most 1/64.
+/// Counts of values in logarithmic buckets of a relative width of at most 1/64;
+/// `tidemark_proto::histogram` defines the bucket of a value.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Histogram {
     #[prost(uint32, repeated, tag = "1")]
@@ -518,15 +518,15 @@ pub struct Histogram {
     pub count: ::prost::alloc::vec::Vec<u32>,
 }
 /// One egress queue during \[start_ns, start_ns + duration_ns). Emitted for every
-/// interval while the link is known, also when nothing passed (all zero).
+/// interval while the link is known, even if nothing passed (all zero).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LinkInterval {
     #[prost(uint32, tag = "1")]
     pub node_id: u32,
-    /// All ones where reports do not tell it.
+    /// All ones if reports do not contain the port.
     #[prost(uint32, tag = "2")]
     pub port: u32,
-    /// 0 where reports do not tell it.
+    /// 0 if reports do not contain the queue.
     #[prost(uint32, tag = "3")]
     pub queue: u32,
     #[prost(uint64, tag = "4")]
@@ -540,7 +540,7 @@ pub struct LinkInterval {
     pub ip_bytes: u64,
     #[prost(uint64, tag = "8")]
     pub wire_bytes: u64,
-    /// Arrivals (left + dropped), by ingress time; and of them the drops.
+    /// Arrivals (left + dropped), by ingress time, and the drops among them.
     #[prost(uint32, tag = "9")]
     pub arrivals: u32,
     #[prost(uint64, tag = "10")]
@@ -549,13 +549,13 @@ pub struct LinkInterval {
     pub drops: u32,
     #[prost(uint64, tag = "12")]
     pub drop_ip_bytes: u64,
-    /// Packets marked, sampling undone.
+    /// Packets marked CE, corrected for sampling.
     #[prost(uint32, tag = "13")]
     pub ce_marked: u32,
     /// Arrivals that met an empty queue.
     #[prost(uint32, tag = "14")]
     pub met_empty: u32,
-    /// Occupancy met by arrivals, in bytes; none where no report tells it.
+    /// Occupancy met by arrivals, in bytes; absent if no report contains it.
     #[prost(message, optional, tag = "15")]
     pub occupancy_bytes: ::core::option::Option<Histogram>,
     #[prost(uint64, tag = "16")]
@@ -569,34 +569,34 @@ pub struct LinkInterval {
     pub delay_max_ns: u64,
     #[prost(uint64, tag = "20")]
     pub delay_sum_ns: u64,
-    /// Limit in force as last reported, in bytes; 0 when not reported or unlimited.
+    /// Limit in force as last reported, in bytes; 0 if not reported or unlimited.
     #[prost(uint64, tag = "21")]
     pub limit_bytes: u64,
-    /// Every packet of `packets` and `arrivals` stands for 2^sampling_shift (drops for one): the
-    /// smallest shift of the interval's reports; those of a larger one count as several.
+    /// Each packet of `packets` and `arrivals` represents 2^sampling_shift (each drop one). Smallest
+    /// shift of the interval's reports; reports with a larger shift count several times.
     #[prost(uint32, tag = "22")]
     pub sampling_shift: u32,
-    /// Reports lost between switch and collector, found from sequence gaps.
+    /// Reports lost between switch and collector, according to sequence gaps.
     #[prost(uint32, tag = "23")]
     pub reports_lost: u32,
-    /// Start of the first interval this collector gave of the queue since its
-    /// start or the node's: the zero of "seconds since the capture began", the
-    /// same live and in the capture.
+    /// Start of the queue's first interval that this collector sent since its own or
+    /// the node's start: the zero of "seconds since the capture began", the same live
+    /// and in the capture.
     #[prost(uint64, tag = "24")]
     pub first_start_ns: u64,
-    /// Reports of packets that were marked and are not in the sample: neither in `packets`
+    /// Reports of marked packets that are not in the sample: counted neither in `packets`
     /// nor in `arrivals`.
     #[prost(uint32, tag = "25")]
     pub out_of_sample: u32,
-    /// Largest shift of the interval's reports. Collectors of before it was kept give 0.
+    /// Largest shift of the interval's reports; 0 from older collectors.
     #[prost(uint32, tag = "26")]
     pub most_sampling_shift: u32,
-    /// Reports that `packets` were counted from. Collectors of before it was kept give 0: as many
-    /// as `packets`.
+    /// Number of reports from which `packets` was counted; 0 from older collectors, meaning as
+    /// many as `packets`.
     #[prost(uint32, tag = "27")]
     pub reported_packets: u32,
 }
-/// One flow at one egress queue during an interval; only when it was active.
+/// One flow at one egress queue during an interval in which it was active.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct FlowInterval {
     #[prost(uint64, tag = "1")]
@@ -621,37 +621,37 @@ pub struct FlowInterval {
     pub drops: u32,
     #[prost(uint32, tag = "11")]
     pub ce_marked: u32,
-    /// Data packets carrying sequence numbers seen before (retransmissions).
+    /// Data packets with sequence numbers seen before (retransmissions).
     #[prost(uint32, tag = "12")]
     pub retransmitted_packets: u32,
     #[prost(uint64, tag = "13")]
     pub delay_sum_ns: u64,
-    /// Data packets (payload > 0) matched with a tcp_probe sample, and not matched
-    /// although the flow is probed.
+    /// Data packets (payload > 0) that were joined with a tcp_probe sample, and that
+    /// were not although the flow is probed.
     #[prost(uint32, tag = "14")]
     pub joined: u32,
     #[prost(uint32, tag = "15")]
     pub unjoined: u32,
-    /// Absent when no sample of the sender fell into the interval.
+    /// Absent if no sample of the sender fell into the interval.
     #[prost(message, optional, tag = "16")]
     pub probe: ::core::option::Option<ProbeInterval>,
     #[prost(bool, tag = "17")]
     pub syn: bool,
     #[prost(bool, tag = "18")]
     pub fin_or_rst: bool,
-    /// Shortest time from a loss or mark here to the sender's answer (retransmission,
-    /// CWR) that came in the interval, less the queue: a sample of the base RTT. 0 without.
+    /// Shortest time from a loss or mark here to the sender's reaction (retransmission, CWR)
+    /// in the interval, minus the queueing delay: a sample of the base RTT. 0 if none.
     #[prost(uint32, tag = "19")]
     pub feedback_rtt_us: u32,
-    /// Packets that left in each tenth of the interval: ten numbers of 6 bits, the first
-    /// lowest, times 2 to the power of the upper 4 bits. 0: not counted, or none left.
+    /// Packets that left in each tenth of the interval: ten 6-bit numbers, the first in the
+    /// lowest bits, times 2 to the power of the upper 4 bits. 0: not counted, or none left.
     #[prost(fixed64, tag = "20")]
     pub departures: u64,
-    /// As `LinkInterval.queue`: collectors of before it was kept give 0, whatever the queue.
+    /// Same as `LinkInterval.queue`; always 0 from older collectors.
     #[prost(uint32, tag = "21")]
     pub queue: u32,
-    /// Packets that each of `packets` stands for. Collectors of before it was kept give 0: as
-    /// many as those of the link.
+    /// Number of packets that each of `packets` represents; 0 from older collectors, meaning
+    /// the same as for the link.
     #[prost(uint32, tag = "22")]
     pub stands_for: u32,
 }
@@ -685,8 +685,8 @@ pub struct ProbeInterval {
     pub srtt_min_us: u32,
     #[prost(uint32, tag = "12")]
     pub srtt_last_us: u32,
-    /// Smallest of (srtt - equally smoothed queueing delay at this port); 0 when
-    /// not enough packets were joined yet.
+    /// Smallest value of (srtt - equally smoothed queueing delay at this port); 0 if not
+    /// enough packets have been joined yet.
     #[prost(uint32, tag = "13")]
     pub base_rtt_min_us: u32,
     #[prost(uint64, tag = "14")]
@@ -715,7 +715,7 @@ pub struct Drop {
     pub occupancy_bytes: u64,
     #[prost(uint64, tag = "10")]
     pub limit_bytes: u64,
-    /// Sender's window when the segment left it, segments; 0 when not joined.
+    /// Sender's congestion window when it sent the segment, in segments; 0 if not joined.
     #[prost(uint32, tag = "11")]
     pub cwnd: u32,
 }
@@ -751,25 +751,25 @@ pub struct CongestionState {
 #[derive(serde::Serialize, serde::Deserialize)]
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ClockMapping {
-    /// Node whose clock is the axis.
+    /// Node whose clock is the reference axis.
     #[prost(uint32, tag = "1")]
     pub node_id: u32,
     /// Host whose clock is mapped.
     #[prost(string, tag = "2")]
     pub host: ::prost::alloc::string::String,
-    /// Host clock less node clock at the reference.
+    /// Host clock minus node clock at the reference.
     #[prost(int64, tag = "3")]
     pub offset_ns: i64,
-    /// Drift of the host clock against the node's, parts in 10^9.
+    /// Drift of the host clock relative to the node's, in parts per 10^9.
     #[prost(double, tag = "4")]
     pub drift_ppb: f64,
     /// Node time at which the offset holds.
     #[prost(uint64, tag = "5")]
     pub reference_ns: u64,
-    /// Pairs of a packet and a sample that it rests on.
+    /// Number of packet and sample pairs on which the mapping is based.
     #[prost(uint64, tag = "6")]
     pub matched_pairs: u64,
-    /// Unix time at reference_ns, as the collector's machine knows it; 0 where not known.
+    /// Unix time at reference_ns, by the collector's clock; 0 if unknown.
     #[prost(int64, tag = "7")]
     pub unix_ns_at_reference: i64,
 }
@@ -783,8 +783,8 @@ pub struct CollectorStatus {
     pub reports_late: u64,
     #[prost(uint64, tag = "4")]
     pub reports_duplicate: u64,
-    /// Counts from before the reports are read: absent where nobody counted, as in a capture of
-    /// before they were kept.
+    /// Counts of the stages before reports are decoded: absent if they were not counted, as in
+    /// older captures.
     #[prost(uint64, optional, tag = "5")]
     pub datagrams_received: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "6")]
@@ -793,10 +793,10 @@ pub struct CollectorStatus {
     pub kernel_drops: ::core::option::Option<u64>,
     #[prost(uint64, tag = "8")]
     pub probe_samples: u64,
-    /// Absent as those above.
+    /// Absent like the counts above.
     #[prost(uint64, optional, tag = "9")]
     pub probe_lost: ::core::option::Option<u64>,
-    /// Data packets of probed flows, and of them those matched with a sample.
+    /// Data packets of probed flows, and the number of them joined with a sample.
     #[prost(uint64, tag = "10")]
     pub join_candidates: u64,
     #[prost(uint64, tag = "11")]
@@ -809,20 +809,20 @@ pub struct CollectorStatus {
     pub capture_rows: u64,
     #[prost(uint64, tag = "15")]
     pub capture_rows_lost: u64,
-    /// Reports whose numbers do not go on from those before: with many of them two
-    /// exporters share an address and a hw_id.
+    /// Reports whose sequence numbers do not continue from earlier ones. Many of them mean
+    /// that two exporters share an address and a hw_id.
     #[prost(uint64, tag = "16")]
     pub reports_implausible_sequence: u64,
-    /// Of the reports received, those whose packet carries the metadata of its hops
-    /// (INT-MD): a packet that is dropped reaches no sink, so that no report tells of it.
+    /// Received reports whose packet carries the metadata of its hops (INT-MD). A dropped
+    /// packet reaches no sink, so no such report shows drops.
     #[prost(uint64, tag = "17")]
     pub reports_of_hops: u64,
-    /// Nodes seen in such metadata alone, in order: no report of their own has come, so that
-    /// their drops are not known.
+    /// Nodes seen only in such metadata, in order: they sent no reports of their own, so their
+    /// drops are unknown.
     #[prost(uint32, repeated, tag = "18")]
     pub nodes_of_hops_alone: ::prost::alloc::vec::Vec<u32>,
-    /// Nodes as which two clocks speak at once, in order: two exporters have the id, or someone
-    /// sends a recording. No conclusion rests on them.
+    /// Nodes whose reports have two clocks at the same time, in order: two exporters use the id,
+    /// or someone replays a recording. They are not used for conclusions.
     #[prost(uint32, repeated, tag = "19")]
     pub nodes_of_two_clocks: ::prost::alloc::vec::Vec<u32>,
 }
@@ -836,10 +836,10 @@ pub struct ReadPacketsRequest {
     pub from_ns: u64,
     #[prost(uint64, tag = "4")]
     pub to_ns: u64,
-    /// At most this many; 0 = the collector's own limit.
+    /// Largest number of packets returned; 0 = the collector's own limit.
     #[prost(uint32, tag = "5")]
     pub max_packets: u32,
-    /// Packets of this queue of the port alone; absent = of all.
+    /// Only packets of this queue of the port; absent = all queues.
     #[prost(uint32, optional, tag = "6")]
     pub queue: ::core::option::Option<u32>,
 }
@@ -851,29 +851,29 @@ pub struct PacketBatch {
     /// 0 for dropped packets.
     #[prost(uint64, repeated, tag = "2")]
     pub egress_ns: ::prost::alloc::vec::Vec<u64>,
-    /// All ones where the report does not tell it.
+    /// All ones if the report does not contain it.
     #[prost(uint64, repeated, tag = "3")]
     pub occupancy_bytes: ::prost::alloc::vec::Vec<u64>,
-    /// 0 where the packet cannot be read.
+    /// 0 if the packet cannot be parsed.
     #[prost(uint64, repeated, tag = "4")]
     pub flow_id: ::prost::alloc::vec::Vec<u64>,
     #[prost(bool, repeated, tag = "5")]
     pub dropped: ::prost::alloc::vec::Vec<bool>,
     #[prost(uint32, repeated, tag = "6")]
     pub ip_bytes: ::prost::alloc::vec::Vec<u32>,
-    /// Sender's window when the packet left it, segments; 0 when not joined.
+    /// Sender's congestion window when it sent the packet, in segments; 0 if not joined.
     #[prost(uint32, repeated, tag = "7")]
     pub cwnd: ::prost::alloc::vec::Vec<u32>,
-    /// More packets matched than were returned.
+    /// Whether more packets matched than were returned.
     #[prost(bool, tag = "8")]
     pub truncated: bool,
-    /// First TCP sequence number of the segment; 0 where it is not TCP.
+    /// First TCP sequence number of the segment; 0 if not TCP.
     #[prost(uint32, repeated, tag = "9")]
     pub tcp_seq: ::prost::alloc::vec::Vec<u32>,
-    /// The switch marked it CE.
+    /// Whether the switch marked the packet CE.
     #[prost(bool, repeated, tag = "10")]
     pub ce_marked: ::prost::alloc::vec::Vec<bool>,
-    /// The oldest packet of the port that is remembered; 0 when there is none.
+    /// Time of the oldest packet of the port in memory; 0 if there is none.
     #[prost(uint64, tag = "11")]
     pub oldest_ns: u64,
 }
@@ -968,7 +968,7 @@ pub mod telemetry_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Nodes, ports and flows that this collector knows so far.
+        /// Returns the nodes and ports that this collector knows so far.
         pub async fn get_info(
             &mut self,
             request: impl tonic::IntoRequest<super::GetInfoRequest>,
@@ -990,8 +990,8 @@ pub mod telemetry_client {
                 .insert(GrpcMethod::new("tidemark.v1.Telemetry", "GetInfo"));
             self.inner.unary(req, path, codec).await
         }
-        /// Interval records, drops and events as they are closed. The first message
-        /// carries every flow known so far.
+        /// Streams interval records, drops and events as they are completed. The first
+        /// message carries every flow known so far.
         pub async fn subscribe(
             &mut self,
             request: impl tonic::IntoRequest<super::SubscribeRequest>,
@@ -1016,7 +1016,7 @@ pub mod telemetry_client {
                 .insert(GrpcMethod::new("tidemark.v1.Telemetry", "Subscribe"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Single packets from the collector's memory (the last seconds), for zooming.
+        /// Returns single packets from the collector's memory (the last seconds), for zooming.
         pub async fn read_packets(
             &mut self,
             request: impl tonic::IntoRequest<super::ReadPacketsRequest>,
@@ -1053,7 +1053,7 @@ pub mod telemetry_server {
     /// Generated trait containing gRPC methods that should be implemented for use with TelemetryServer.
     #[async_trait]
     pub trait Telemetry: std::marker::Send + std::marker::Sync + 'static {
-        /// Nodes, ports and flows that this collector knows so far.
+        /// Returns the nodes and ports that this collector knows so far.
         async fn get_info(
             &self,
             request: tonic::Request<super::GetInfoRequest>,
@@ -1064,13 +1064,13 @@ pub mod telemetry_server {
             >
             + std::marker::Send
             + 'static;
-        /// Interval records, drops and events as they are closed. The first message
-        /// carries every flow known so far.
+        /// Streams interval records, drops and events as they are completed. The first
+        /// message carries every flow known so far.
         async fn subscribe(
             &self,
             request: tonic::Request<super::SubscribeRequest>,
         ) -> std::result::Result<tonic::Response<Self::SubscribeStream>, tonic::Status>;
-        /// Single packets from the collector's memory (the last seconds), for zooming.
+        /// Returns single packets from the collector's memory (the last seconds), for zooming.
         async fn read_packets(
             &self,
             request: tonic::Request<super::ReadPacketsRequest>,

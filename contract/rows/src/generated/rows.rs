@@ -6,33 +6,33 @@
 pub struct PostcardRow {
     /// Position among all rows of the capture.
     pub order: u64,
-    /// Reception of the report, collector's clock (live: that of `tcp_probe.clock`; import: the pcap's).
+    /// Time the report was received, on the collector's clock (live: the clock of `tcp_probe.clock`; import: the pcap's).
     pub rx_ns: u64,
-    /// Who reported.
+    /// Node that reported the packet.
     pub node_id: u32,
-    /// Which part of the node reported.
+    /// Part of the node that reported the packet.
     pub hw_id: u8,
     /// Sequence number of the report's datagram.
     pub sequence: u32,
     /// See `events`, kind `flow`; null where not known.
     pub flow_id: u64,
-    /// Port the packet came in by; null where not known.
+    /// Port at which the packet arrived; null where not known.
     pub ingress_port: u32,
-    /// Port the packet left by; of a dropped packet the intended one; null where not known.
+    /// Port from which the packet left; for a dropped packet, the intended port; null where not known.
     pub port: u32,
-    /// Queue of the egress port; of a dropped packet the intended one; null where not known.
+    /// Queue of the egress port; for a dropped packet, the intended queue; null where not known.
     pub queue: u8,
-    /// Arrival; of a report without any time both stand for its reception; null where not known.
+    /// Time of arrival; if the report has no time at all, both times are its reception; null where not known.
     pub ingress_ns: u64,
-    /// Departure; where the report has none, arrival and hop latency; null if dropped or not known.
+    /// Time of departure; if the report has none, arrival plus hop latency; null if dropped or not known.
     pub egress_ns: u64,
-    /// Queue met on arrival; null where not known.
+    /// Queue occupancy on arrival; null where not known.
     pub occupancy_bytes: u64,
-    /// Limit in force, or the threshold of a port that marks; null unless limited.
+    /// Limit in force, or the marking threshold of a port that marks; null unless limited.
     pub limit_bytes: u64,
-    /// IP total length, without tunnel and without metadata of hops in the packet; null where not known.
+    /// IP total length, without tunnel headers and without INT metadata in the packet; null where not known.
     pub ip_bytes: u32,
-    /// What a packet takes on the wire beyond `ip_bytes` (node configuration, tunnel, metadata of hops).
+    /// Bytes that the packet occupies on the wire in addition to `ip_bytes` (node configuration, tunnel, INT metadata).
     pub wire_overhead_bytes: u32,
     /// TCP or UDP payload; null where not known.
     pub payload_bytes: u32,
@@ -42,46 +42,46 @@ pub struct PostcardRow {
     pub tcp_ack: u32,
     /// Flags; 0 unless TCP; null where not known.
     pub tcp_flags: u8,
-    /// 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE, on arrival in the report; null where not known.
+    /// ECN field of the reported packet: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE; null where not known.
     pub ecn: u8,
-    /// Marked by this node.
+    /// Marked CE by this node.
     pub ce_marked: bool,
     /// Dropped by this node.
     pub dropped: bool,
-    /// A record of the metadata that a packet carried (INT-MD), not a report of the node's own: that it says no drop tells nothing of drops.
+    /// Taken from metadata that a packet carried (INT-MD), not from a report of the node; such rows never show drops.
     pub from_stack: bool,
-    /// Reason of a drop in the node's numbering (71 tail drop, 73 AQM); null unless dropped.
+    /// Reason of the drop, in the node's numbering (71 tail drop, 73 AQM); null unless dropped.
     pub drop_reason: u8,
-    /// The report stands for 2^shift packets; of a drop, or out of the sample, for one.
+    /// The report represents 2^shift packets; a drop, or a report out of the sample, represents one.
     pub sampling_shift: u8,
-    /// Reported for its mark alone: one in 2^shift packets was drawn, and this was not among them.
+    /// Reported only because it was marked; it is not one of the sampled packets (one in 2^shift).
     pub out_of_sample: bool,
-    /// Carries sequence numbers seen before at this queue of the port.
+    /// Carries sequence numbers that were seen before at this queue of the port.
     pub retransmitted: bool,
-    /// How long after a loss or mark here its sender answers it, with this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.
+    /// Time from a loss or mark at this queue to the sender's reaction, this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.
     pub feedback_rtt_us: u32,
-    /// Reports found missing just before this one; -1 when a missing one came late.
+    /// Number of reports missing just before this one; -1 if a missing report has arrived late.
     pub lost_before: i32,
-    /// 0 no data packet of a probed flow, 1 joined by sequence number, 2 joined by time, 3 not joined.
+    /// Join with the sender's state: 0 not a data packet of a probed flow, 1 by sequence number, 2 by time, 3 not joined.
     pub join: Join,
-    /// The sender's congestion window when the packet left it; null unless joined.
+    /// The sender's congestion window when it sent the packet; null unless joined.
     pub cwnd: u32,
-    /// The sender's slow-start threshold when the packet left it; null unless joined.
+    /// The sender's slow-start threshold when it sent the packet; null unless joined.
     pub ssthresh: u32,
-    /// The sender's smoothed RTT when the packet left it; null unless joined.
+    /// The sender's smoothed RTT when it sent the packet; null unless joined.
     pub srtt_us: u32,
     /// Which of these values are absent; they are 0.
     pub absent: Absent,
 }
 
-/// One tcp_probe sample of a flow that is reported, on a node's time axis: the sender's state when an ACK came, before it was processed.
+/// One tcp_probe sample of a reported flow, on a node's time axis: the sender's state when an ACK arrived, before it was processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeRow {
     /// Position among all rows of the capture.
     pub order: u64,
     /// Index into the capture's list of hosts.
     pub host: u16,
-    /// When the host saw it, by its clock.
+    /// Time of the sample on the host's clock.
     pub host_ns: u64,
     /// Node that reports the flow.
     pub node_id: u32,
@@ -89,42 +89,42 @@ pub struct ProbeRow {
     pub port: u32,
     /// Queue of that port that reports the flow.
     pub queue: u8,
-    /// Time of the sample on that node's clock.
+    /// Time of the sample on the node's clock.
     pub time_ns: u64,
     /// See `events`, kind `flow`.
     pub flow_id: u64,
-    /// Payload of the segment that came.
+    /// Payload of the received segment.
     pub data_len_bytes: u16,
     /// Sequence number of the next byte to send.
     pub snd_nxt: u32,
-    /// Sequence number of the oldest byte not acknowledged.
+    /// Sequence number of the oldest unacknowledged byte.
     pub snd_una: u32,
     /// Congestion window.
     pub cwnd: u32,
-    /// Slow-start threshold; 0x7fffffff = never set.
+    /// Slow-start threshold; 0x7fffffff if never set.
     pub ssthresh: u32,
-    /// Window the receiver advertises.
+    /// Window advertised by the receiver.
     pub snd_wnd_bytes: u32,
-    /// Window this host advertises.
+    /// Window advertised by this host.
     pub rcv_wnd_bytes: u32,
     /// Smoothed RTT.
     pub srtt_us: u32,
-    /// `srtt_us` less the queueing delay at this port of the acknowledged packets, smoothed with the same gain (1/8), or what a single acknowledgement tells where that is less and the receiver's timer is in `srtt_us`; 0 while neither is known.
+    /// `srtt_us` minus the acknowledged packets' queueing delay at this port, smoothed with the same gain (1/8); or the estimate from a single acknowledgement if that is smaller and the receiver's timer is in `srtt_us`; 0 while neither is known.
     pub base_rtt_us: u32,
-    /// Newly acknowledged since the sample before.
+    /// Bytes newly acknowledged since the previous sample.
     pub acked_bytes: u32,
 }
 
-/// Everything else that the interval records or an analysis need: a kind, and the columns that this kind has. Others are null (empty, where ClickHouse stores text).
+/// Everything else that interval records or an analysis need: a kind, and the columns of this kind. Other columns are null (text in ClickHouse: empty).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlatEvent {
     /// Position among all rows of the capture.
     pub order: u64,
-    /// Says which of the other columns have a value.
+    /// Kind of the event, which decides which other columns have a value.
     pub kind: String,
-    /// Node whose clock `time_ns` is of; of flow, retransmit, congestion_state, clock, watermark, restart.
+    /// Node whose clock gives `time_ns`; of flow, retransmit, congestion_state, clock, watermark, restart.
     pub node_id: Option<u32>,
-    /// When, on that clock; of a flow: first seen; of flow, retransmit, congestion_state, watermark, restart.
+    /// Time of the event on that clock; for a flow: when it was first seen; of flow, retransmit, congestion_state, watermark, restart.
     pub time_ns: Option<u64>,
     /// Number of the flow; of flow, retransmit, congestion_state.
     pub flow_id: Option<u64>,
@@ -132,9 +132,9 @@ pub struct FlatEvent {
     pub host: Option<String>,
     /// Number of the host in this capture; of retransmit, congestion_state, host.
     pub host_index: Option<u16>,
-    /// When, by the host's clock; of retransmit, congestion_state.
+    /// Time of the event on the host's clock; of retransmit, congestion_state.
     pub host_ns: Option<u64>,
-    /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss; of congestion_state.
+    /// New state: 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss; of congestion_state.
     pub congestion_state: Option<u8>,
     /// Source address; of flow.
     pub src: Option<String>,
@@ -146,20 +146,20 @@ pub struct FlatEvent {
     pub dst_port: Option<u16>,
     /// IP protocol; of flow.
     pub protocol: Option<u8>,
-    /// Tcp_probe samples of it have come; of flow.
+    /// Whether tcp_probe samples of the flow have arrived; of flow.
     pub probed: Option<bool>,
-    /// RTT of the handshake; 0 = not seen; of flow.
+    /// RTT of the handshake; 0 if not seen; of flow.
     pub handshake_rtt_ns: Option<u64>,
-    /// Largest segment; 0 = unknown; of flow.
+    /// Largest segment; 0 if unknown; of flow.
     pub mss_bytes: Option<u32>,
     /// Host = node + offset + (node - reference) x drift / 1e9; of clock.
     pub clock_offset_ns: Option<i64>,
-    /// Drift of the host's clock against the node's; of clock.
+    /// Drift of the host's clock relative to the node's; of clock.
     pub clock_drift_ppb: Option<f64>,
-    /// Node's time that the offset is of; of clock.
+    /// Node time at which the offset holds; of clock.
     pub clock_reference_ns: Option<u64>,
-    /// Pairs of packet and sample that the mapping rests on; of clock.
+    /// Number of packet and sample pairs on which the mapping is based; of clock.
     pub clock_matched_pairs: Option<u64>,
-    /// Time of day at the reference; of clock.
+    /// Unix time at the reference; of clock.
     pub unix_ns_at_reference: Option<i64>,
 }

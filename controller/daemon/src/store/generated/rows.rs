@@ -6,7 +6,7 @@
 struct LimitChangeRow<'a> {
     /// Name of the controller.
     controller: &'a str,
-    /// When, Unix ms.
+    /// Time of the record, Unix time in ms.
     unix_ms: u64,
     /// Node of the link.
     node_id: u32,
@@ -14,21 +14,21 @@ struct LimitChangeRow<'a> {
     egress_port: u32,
     /// Queue of the port.
     queue: u32,
-    /// Who wanted the change.
+    /// Origin of the change.
     origin: &'a str,
-    /// What became of it.
+    /// Outcome of the change.
     outcome: &'a str,
-    /// Action before it; empty where not known.
+    /// Action before the change; empty if unknown.
     action_before: &'a str,
-    /// Limit before it, or the threshold of `mark_ce`; null unless known.
+    /// Limit before the change, or the threshold of `mark_ce`; null unless known.
     limit_before_bytes: Option<u64>,
-    /// Action wanted; empty without one.
+    /// Requested action; empty if none.
     action: &'a str,
-    /// Limit wanted, or the threshold of `mark_ce`; null unless known.
+    /// Requested limit, or the threshold of `mark_ce`; null unless known.
     limit_bytes: Option<u64>,
-    /// Why, in words.
+    /// Reason for the change, in words.
     reason: &'a str,
-    /// What the guard rail or the switch says.
+    /// Message of the guard rail or the switch.
     error: &'a str,
     /// Utilisation that the advisor expects; null unless advised.
     expected_utilisation: Option<f64>,
@@ -42,12 +42,12 @@ struct LimitChangeRow<'a> {
     before_loss_rate: Option<f64>,
     /// 99th percentile of delay before the change; null unless measured.
     before_delay_p99_ms: Option<f64>,
-    /// Utilisation after it; null unless judged.
+    /// Utilisation after the change; null unless judged.
     after_utilisation: Option<f64>,
-    /// Loss rate after it; null unless judged.
+    /// Loss rate after the change; null unless judged.
     after_loss_rate: Option<f64>,
-    /// 99th percentile of delay after it; null unless judged.
+    /// 99th percentile of delay after the change; null unless judged.
     after_delay_p99_ms: Option<f64>,
-    /// The log's own line: everything that has no column of its own.
+    /// The complete line of the log, including everything without its own column.
     record: &'a str,
 }
