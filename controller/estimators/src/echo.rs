@@ -239,7 +239,7 @@ fn delay_ns(r: &FlowInterval) -> f64 {
 fn chance(counts: &[f32]) -> Vec<f32> {
     const STEP: usize = 4;
     let mut chance = Vec::with_capacity(counts.len());
-    // Those around, in the order of their values.
+    // In the order of their values.
     let mut near: Vec<f32> = Vec::with_capacity(2 * (AROUND + STEP));
     let place = |near: &[f32], n: &f32| near.partition_point(|v| v.total_cmp(n).is_lt());
     let mut around = 0..0;

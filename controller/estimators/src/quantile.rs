@@ -36,9 +36,8 @@ const MANY: usize = 64;
 const BUCKETS: usize = 1 << u8::BITS;
 /// Added to a small number, its lowest bits are the nearest whole one.
 const WHOLE: f64 = (1u64 << 52) as f64;
-/// Values looked at together: their operations do not wait for each other.
-const AT_ONCE: usize = 4;
-const LOOKED_AT: usize = 16;
+/// Buckets looked at together: most are of none that is near.
+const TOGETHER: usize = 16;
 
 /// Buckets of equal width from the least to the largest of many values, all of them finite.
 struct Buckets {
@@ -49,33 +48,15 @@ struct Buckets {
 impl Buckets {
     /// `None` of few values, and where they have no width.
     fn of(values: &[f64]) -> Option<Self> {
-        let (chunks, rest) = values.as_chunks::<AT_ONCE>();
-        if values.len() < MANY {
-            return None;
-        }
-        let mut least = [f64::INFINITY; AT_ONCE];
-        let mut largest = [f64::NEG_INFINITY; AT_ONCE];
-        // Not zero from the first on that is not finite.
-        let mut odd = [0.0; AT_ONCE];
-        let mut take = |values: &[f64; AT_ONCE]| {
-            for (i, &v) in values.iter().enumerate() {
-                if let (Some(least), Some(largest), Some(odd)) =
-                    (least.get_mut(i), largest.get_mut(i), odd.get_mut(i))
-                {
-                    *least = if v < *least { v } else { *least };
-                    *largest = if v > *largest { v } else { *largest };
-                    *odd += v - v;
-                }
-            }
-        };
-        chunks.iter().for_each(&mut take);
-        for &v in rest {
-            take(&[v; AT_ONCE]);
-        }
-        let least = least.into_iter().fold(f64::INFINITY, f64::min);
-        let largest = largest.into_iter().fold(f64::NEG_INFINITY, f64::max);
+        let none = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
+        let (least, largest, odd) = values.iter().fold(none, |(least, largest, odd), &v| {
+            let least = if v < least { v } else { least };
+            // Zero of all that are finite.
+            (least, if v > largest { v } else { largest }, odd + (v - v))
+        });
         let per_unit = (BUCKETS - 1) as f64 / (largest - least);
-        (odd == [0.0; AT_ONCE] && per_unit.is_normal()).then_some(Self { least, per_unit })
+        (values.len() >= MANY && odd == 0.0 && per_unit.is_normal())
+            .then_some(Self { least, per_unit })
     }
 
     /// No smaller for a larger value.
@@ -105,7 +86,7 @@ impl Buckets {
         }
         let is_near = |bucket: u8| bucket.wrapping_sub(first) <= last - first;
         let mut near = Vec::with_capacity(below - smaller);
-        for (buckets, values) in of_each.chunks(LOOKED_AT).zip(values.chunks(LOOKED_AT)) {
+        for (buckets, values) in of_each.chunks(TOGETHER).zip(values.chunks(TOGETHER)) {
             if buckets.iter().fold(false, |any, &b| any | is_near(b)) {
                 let both = buckets.iter().zip(values);
                 near.extend(both.filter(|(b, _)| is_near(**b)).map(|(_, v)| *v));

@@ -170,7 +170,7 @@ fn with_samples<'a>(flow: &FlowWindow<'a>) -> impl Iterator<Item = (u64, &'a Pro
     probes.filter(|(_, p)| p.samples > 0)
 }
 
-/// Where the packets of a probed flow wait.
+/// Waiting times of a probed flow's packets; `None` with few samples.
 fn waiting(flow: &FlowWindow<'_>, echo: Option<Echo>) -> Option<Waiting> {
     let clocked = echo.filter(|e| flow.sampling > 1.0 && e.clocks());
     let no_timer_bytes = NO_TIMER_PKTS * f64::from(flow.mss_bytes());

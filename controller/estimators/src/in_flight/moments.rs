@@ -89,43 +89,25 @@ fn since<'r, 'a>(history: &'r [&'a FlowInterval], time_ns: u64) -> (u64, &'r [&'
 struct Cursor<'a> {
     points: &'a [(f64, f64)],
     next: usize,
-    /// The points around the last argument; infinitely far where there is none.
-    before: (f64, f64),
-    after: (f64, f64),
 }
 
 impl<'a> Cursor<'a> {
     fn new(points: &'a [(f64, f64)]) -> Self {
-        let before = (f64::NEG_INFINITY, 0.0);
-        let after = points.first().copied().unwrap_or((f64::INFINITY, 0.0));
-        Self {
-            points,
-            next: 0,
-            before,
-            after,
-        }
+        Self { points, next: 0 }
     }
 
     fn at(&mut self, x: f64) -> f64 {
-        while self.before.0 > x {
+        while self.next > 0 && self.points.get(self.next - 1).is_some_and(|p| p.0 > x) {
             self.next -= 1;
-            self.after = self.before;
-            let before = self.next.checked_sub(1).and_then(|i| self.points.get(i));
-            self.before = before.copied().unwrap_or((f64::NEG_INFINITY, 0.0));
         }
-        while self.next < self.points.len() && self.after.0 <= x {
+        while self.points.get(self.next).is_some_and(|p| p.0 <= x) {
             self.next += 1;
-            self.before = self.after;
-            let after = self.points.get(self.next).copied();
-            self.after = after.unwrap_or((f64::INFINITY, 0.0));
         }
-        let ((x0, y0), (x1, y1)) = (self.before, self.after);
-        if x1 - x0 < f64::INFINITY {
-            y0 + (y1 - y0) * (x - x0) / (x1 - x0)
-        } else if x0 > f64::NEG_INFINITY {
-            y0
-        } else {
-            y1
+        let before = self.next.checked_sub(1).and_then(|i| self.points.get(i));
+        match (before, self.points.get(self.next)) {
+            (Some(&(x0, y0)), Some(&(x1, y1))) if x1 > x0 => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
+            (Some(&(_, y)), _) | (None, Some(&(_, y))) => y,
+            (None, None) => 0.0,
         }
     }
 }
