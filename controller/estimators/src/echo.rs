@@ -250,7 +250,10 @@ fn chance(counts: &[f32]) -> Vec<f32> {
             near.insert(place(&near, n), *n);
         }
         for n in counts.get(around.start..next.start).unwrap_or_default() {
-            near.remove(place(&near, n));
+            let at = place(&near, n);
+            if at < near.len() {
+                near.remove(at);
+            }
         }
         around = next;
         let median = near.get(near.len() / 2).copied().unwrap_or_default();
@@ -346,6 +349,26 @@ mod tests {
             ..FlowWindow::of_records(records.iter().collect())
         };
         Echoes::default().of(&flow)
+    }
+
+    /// Of each four counts together, selected among all that are near.
+    #[test]
+    fn chance_is_the_running_median() {
+        let mut rng = Rng::of(5);
+        for len in [0, 1, 3, 4, 21, 44, 128, 257] {
+            let counts: Vec<f32> = (0..len)
+                .map(|_| (rng.fraction() * 9.0).floor() as f32 / 3.0)
+                .collect();
+            let median = |at: usize| {
+                let first = at / 4 * 4;
+                let around = first.saturating_sub(AROUND)..(first + 4 + AROUND).min(len);
+                let mut near = counts[around].to_vec();
+                near.sort_by(f32::total_cmp);
+                near[near.len() / 2]
+            };
+            let medians: Vec<f32> = (0..len).map(median).collect();
+            assert_eq!(chance(&counts), medians, "{len}");
+        }
     }
 
     #[test]

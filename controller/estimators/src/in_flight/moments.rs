@@ -115,6 +115,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use test_support::rng::Rng;
 
     #[test]
     fn a_cursor_interpolates() {
@@ -122,5 +123,34 @@ mod tests {
         let got: Vec<f64> = [-1.0, 0.0, 5.0, 15.0, 25.0, 4.0].map(|x| c.at(x)).into();
         assert_eq!(got, [0.0, 0.0, 2.5, 5.0, 5.0, 2.0]);
         assert_eq!(Cursor::new(&[]).at(1.0), 0.0);
+    }
+
+    /// As if every record of the history were looked at.
+    #[test]
+    fn moments_begin_where_they_are_asked_for() {
+        const MS: u64 = 1_000_000;
+        let mut rng = Rng::of(11);
+        let records: Vec<FlowInterval> = (0..400)
+            .filter(|i| i % 7 != 3)
+            .map(|i| {
+                let packets = (rng.fraction() * 5.0) as u32;
+                FlowInterval {
+                    start_ns: (1000 + i * 10) * MS,
+                    duration_ns: 10 * MS,
+                    packets,
+                    delay_sum_ns: u64::from(packets) * (rng.fraction() * 40.0 * 1e6) as u64,
+                    ..FlowInterval::default()
+                }
+            })
+            .collect();
+        let flow = FlowWindow::of_records(records.iter().collect());
+        let end_ns = 4900 * MS;
+        let all = moments(&flow, 0.035, 0, end_ns);
+        let step = all[1].time_ns - all[0].time_ns;
+        assert_eq!(step, 10 * MS);
+        for skipped in [0, 1, 5, 50, 200, 300] {
+            let some = moments(&flow, 0.035, all[skipped].time_ns, end_ns);
+            assert_eq!(some, all[skipped..], "{skipped}");
+        }
     }
 }
