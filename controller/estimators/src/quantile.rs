@@ -48,15 +48,14 @@ struct Buckets {
 impl Buckets {
     /// `None` of few values, and where they have no width.
     fn of(values: &[f64]) -> Option<Self> {
-        let none = (f64::INFINITY, f64::NEG_INFINITY, 0.0);
-        let (least, largest, odd) = values.iter().fold(none, |(least, largest, odd), &v| {
+        let none = (f64::INFINITY, f64::NEG_INFINITY, true);
+        let (least, largest, finite) = values.iter().fold(none, |(least, largest, finite), &v| {
             let least = if v < least { v } else { least };
-            // Zero of all that are finite.
-            (least, if v > largest { v } else { largest }, odd + (v - v))
+            let largest = if v > largest { v } else { largest };
+            (least, largest, finite & v.is_finite())
         });
         let per_unit = (BUCKETS - 1) as f64 / (largest - least);
-        (values.len() >= MANY && odd == 0.0 && per_unit.is_normal())
-            .then_some(Self { least, per_unit })
+        (values.len() >= MANY && finite && per_unit.is_normal()).then_some(Self { least, per_unit })
     }
 
     /// No smaller for a larger value.
