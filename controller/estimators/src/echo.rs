@@ -107,7 +107,7 @@ struct Series {
     /// Times looked at, bins.
     lags: usize,
     /// Bins with departures, in order.
-    left: Vec<(usize, f32)>,
+    left: Vec<(u32, f32)>,
     /// Arrivals of each bin.
     came: Vec<f32>,
 }
@@ -171,7 +171,7 @@ impl Series {
                 let from_middle = tenths - TENTHS as f64 / 2.0;
                 let toward = if from_middle < 0.0 { before } else { after };
                 let delay = own + from_middle.abs() * toward;
-                self.left(left as usize, n as f32);
+                self.left(left as u32, n as f32);
                 self.came(left - delay - 0.5, n as f32);
             }
         }
@@ -179,7 +179,7 @@ impl Series {
         (packets >= LEAST_PACKETS).then_some(())
     }
 
-    fn left(&mut self, at: usize, n: f32) {
+    fn left(&mut self, at: u32, n: f32) {
         match self.left.last_mut().filter(|l| l.0 == at) {
             Some((_, same)) => *same += n,
             None => self.left.push((at, n)),
@@ -190,12 +190,12 @@ impl Series {
         if place < 0.0 {
             return;
         }
-        let at = place as usize;
-        let part = (place - at as f64) as f32;
-        for (at, n) in [(at, n * (1.0 - part)), (at + 1, n * part)] {
-            if let Some(bin) = self.came.get_mut(at) {
-                *bin += n;
-            }
+        let at = place as u32;
+        let part = (place - f64::from(at)) as f32;
+        let bins = self.came.get_mut(at as usize..);
+        if let Some([bin, next]) = bins.and_then(<[f32]>::first_chunk_mut) {
+            *bin += n * (1.0 - part);
+            *next += n * part;
         }
     }
 
@@ -206,8 +206,13 @@ impl Series {
         while counts.len() < self.lags {
             let lag = counts.len();
             let mut sums = [0.0f32; AT_ONCE];
-            for &(at, n) in &self.left {
-                let came = self.came.get(at + lag..).and_then(<[f32]>::first_chunk);
+            // Of the newest nothing came so late yet.
+            let early = |l: &(u32, f32)| l.0 as usize + lag < self.bins + 2;
+            let newest = self.left.iter().rposition(early);
+            let left = self.left.get(..=newest.unwrap_or(0)).unwrap_or_default();
+            for &(at, n) in left {
+                let came = self.came.get(at as usize + lag..);
+                let came = came.and_then(<[f32]>::first_chunk);
                 let came: &[f32; AT_ONCE] = came.unwrap_or(&[0.0; AT_ONCE]);
                 for (sum, came) in sums.iter_mut().zip(came) {
                     *sum += n * came;
@@ -221,7 +226,7 @@ impl Series {
     /// Departures early enough that an arrival of this many bins later is looked at.
     fn departures_before(&self, lag: f64) -> f64 {
         let last = self.bins.saturating_sub(lag as usize);
-        let early = self.left.iter().take_while(|(at, _)| *at <= last);
+        let early = self.left.iter().take_while(|(at, _)| *at as usize <= last);
         early.map(|&(_, n)| f64::from(n)).sum::<f64>().max(1.0)
     }
 }
@@ -234,18 +239,25 @@ fn delay_ns(r: &FlowInterval) -> f64 {
 fn chance(counts: &[f32]) -> Vec<f32> {
     const STEP: usize = 4;
     let mut chance = Vec::with_capacity(counts.len());
-    let mut near = Vec::with_capacity(2 * AROUND + STEP);
+    // In the order of their values.
+    let mut near: Vec<f32> = Vec::with_capacity(2 * (AROUND + STEP));
+    let place = |near: &[f32], n: &f32| near.partition_point(|v| v.total_cmp(n).is_lt());
+    let mut around = 0..0;
     while chance.len() < counts.len() {
         let at = chance.len();
-        near.clear();
-        let around = at.saturating_sub(AROUND)..(at + STEP + AROUND).min(counts.len());
-        near.extend_from_slice(counts.get(around).unwrap_or_default());
-        let middle = near.len() / 2;
-        if near.is_empty() {
-            break;
+        let next = at.saturating_sub(AROUND)..(at + STEP + AROUND).min(counts.len());
+        for n in counts.get(around.end..next.end).unwrap_or_default() {
+            near.insert(place(&near, n), *n);
         }
-        let (_, median, _) = near.select_nth_unstable_by(middle, f32::total_cmp);
-        chance.resize((at + STEP).min(counts.len()), *median);
+        for n in counts.get(around.start..next.start).unwrap_or_default() {
+            let at = place(&near, n);
+            if at < near.len() {
+                near.remove(at);
+            }
+        }
+        around = next;
+        let median = near.get(near.len() / 2).copied().unwrap_or_default();
+        chance.resize((at + STEP).min(counts.len()), median);
     }
     chance
 }
@@ -337,6 +349,26 @@ mod tests {
             ..FlowWindow::of_records(records.iter().collect())
         };
         Echoes::default().of(&flow)
+    }
+
+    /// Of each four counts together, selected among all that are near.
+    #[test]
+    fn chance_is_the_running_median() {
+        let mut rng = Rng::of(5);
+        for len in [0, 1, 3, 4, 21, 44, 128, 257] {
+            let counts: Vec<f32> = (0..len)
+                .map(|_| (rng.fraction() * 9.0).floor() as f32 / 3.0)
+                .collect();
+            let median = |at: usize| {
+                let first = at / 4 * 4;
+                let around = first.saturating_sub(AROUND)..(first + 4 + AROUND).min(len);
+                let mut near = counts[around].to_vec();
+                near.sort_by(f32::total_cmp);
+                near[near.len() / 2]
+            };
+            let medians: Vec<f32> = (0..len).map(median).collect();
+            assert_eq!(chance(&counts), medians, "{len}");
+        }
     }
 
     #[test]

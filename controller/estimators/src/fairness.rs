@@ -46,7 +46,13 @@ pub(crate) fn windows(
 
 fn probed_windows(flow: &FlowWindow<'_>, from_ns: u64, to_ns: u64, interval_ns: u64) -> Vec<f64> {
     let mss = f64::from(flow.mss_bytes());
-    let seen = flow.history.iter().filter_map(|r| {
+    // Of those before only the last is carried into the window.
+    let first = flow
+        .history
+        .iter()
+        .rposition(|r| r.start_ns <= from_ns && r.probe.is_some());
+    let records = flow.history.get(first.unwrap_or(0)..).unwrap_or_default();
+    let seen = records.iter().filter_map(|r| {
         let p = r.probe.as_ref()?;
         let receiver = f64::from(p.snd_wnd_last_bytes) / mss;
         let window = f64::from(p.cwnd_last.max(1));

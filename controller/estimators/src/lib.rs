@@ -30,6 +30,7 @@ mod load;
 mod loss_events;
 mod mean_rtt;
 mod measured;
+mod quantile;
 mod reductions;
 mod rtt;
 mod signals;

@@ -49,8 +49,10 @@ pub(crate) fn base_rtt(
 ) -> Option<BaseRtt> {
     // At most half, whatever capacity is configured.
     let propagation = |seconds: f64| seconds - transmission_s.min(seconds / 2.0);
-    let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
-    let mut differences = Vec::with_capacity(flow.history.len());
+    let history = flow.history.as_slice();
+    let history = if flow.probed() { history } else { &[] };
+    let probes = || history.iter().filter_map(|r| r.probe.as_ref());
+    let mut differences = Vec::with_capacity(history.len());
     let known = probes().map(|p| p.base_rtt_min_us).filter(|&b| b > 0);
     differences.extend(known.map(f64::from));
     let handshake = flow

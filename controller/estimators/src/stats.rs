@@ -1,31 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Small statistics.
 
+pub(crate) use crate::quantile::quantile;
 use tidemark_rules::quantiles::{Z90, t90};
-
-/// Quantile of unsorted values, linear between ranks; `None` when empty.
-pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let mut finite = Vec::with_capacity(values.len());
-    finite.extend(values.iter().filter(|v| v.is_finite()).map(|&v| ordered(v)));
-    let last = finite.len().checked_sub(1)?;
-    let position = q.clamp(0.0, 1.0) * last as f64;
-    let below = position.floor() as usize;
-    // Two ranks are wanted: sorting all would cost several times as much.
-    let (_, &mut low, above) = finite.select_nth_unstable(below);
-    let high = above.iter().copied().min().unwrap_or(low);
-    let (low, high) = (of_ordered(low), of_ordered(high));
-    Some(low + (high - low) * (position - below as f64))
-}
-
-/// A number in the order of `f64::total_cmp`: whole numbers compare faster.
-fn ordered(value: f64) -> i64 {
-    let bits = value.to_bits() as i64;
-    bits ^ ((bits >> 63) as u64 >> 1) as i64
-}
-
-fn of_ordered(ordered: i64) -> f64 {
-    f64::from_bits((ordered ^ ((ordered >> 63) as u64 >> 1) as i64) as u64)
-}
 
 /// Slope of the least-squares line through points (x, y); `None` where x does not change.
 pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
@@ -141,16 +118,6 @@ mod tests {
     use super::*;
     use test_support::rng::Rng;
 
-    /// The plain form.
-    fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
-        let last = sorted.len().checked_sub(1)?;
-        let position = q.clamp(0.0, 1.0) * last as f64;
-        let below = position.floor() as usize;
-        let low = *sorted.get(below)?;
-        let high = *sorted.get((below + 1).min(last))?;
-        Some(low + (high - low) * (position - below as f64))
-    }
-
     #[test]
     fn a_line_has_its_slope() {
         let line: Vec<(f64, f64)> = (0..10)
@@ -169,32 +136,6 @@ mod tests {
         assert_eq!(weighted_median(alike), Some(2.0));
         assert_eq!(weighted_median(vec![(1.0, 0.0)]), None);
         assert_eq!(weighted_median(Vec::new()), None);
-    }
-
-    #[test]
-    fn quantile_of_unsorted_values_is_that_of_sorted_ones_bit_by_bit() {
-        let mut state = 1u64;
-        for len in 0..200 {
-            let values: Vec<f64> = (0..len)
-                .map(|_| {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
-                    // Few different values, so that many are equal.
-                    ((state >> 33) % 37) as f64 / 7.0 - 2.0
-                })
-                .collect();
-            let mut sorted = values.clone();
-            sorted.sort_unstable_by(f64::total_cmp);
-            for q in [0.0, 0.01, 0.25, 0.5, 0.9, 0.99, 1.0] {
-                let bits = |v: Option<f64>| v.map(f64::to_bits);
-                assert_eq!(
-                    bits(quantile(&values, q)),
-                    bits(quantile_sorted(&sorted, q)),
-                    "{len} values, quantile {q}"
-                );
-            }
-        }
     }
 
     #[test]

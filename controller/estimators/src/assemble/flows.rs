@@ -121,7 +121,8 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> 
     let wire_bytes = wire_bytes as f64 * f.sampling;
     let active_ns: u64 = stretches.iter().map(|s| s.1.saturating_sub(s.0)).sum();
     let active_s = active_ns as f64 / 1e9;
-    let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
+    let probes = || f.history.iter().rev().find_map(|r| r.probe.as_ref());
+    let probe = f.probed().then(probes).flatten();
     // A flow with a long RTT is silent for an RTT at either end of the window, unless it begins or
     // ends within the window.
     let base_s = base_rtt.map_or(0.0, |b| b.seconds);

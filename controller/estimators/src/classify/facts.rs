@@ -9,6 +9,7 @@ use crate::reductions::{Reduction, SSTHRESH_UNSET, rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
+use tidemark_proto::telemetry::ProbeInterval;
 
 /// Round trips needed before a shape means anything.
 const LEAST_RTTS: f64 = 8.0;
@@ -123,85 +124,98 @@ pub(super) fn with_window(
 
 fn from_probe(flow: &FlowWindow<'_>, echo: Option<Echo>, reductions: &[Reduction]) -> Facts {
     let mss = f64::from(flow.mss_bytes());
-    let sampled = flow.sampling > 1.0;
-    let clocked = echo.filter(|e| sampled && e.clocks());
-    let (mut samples, mut held) = (0.0, 0.0);
+    let (mut samples, mut held) = (0u64, 0u64);
     let mut slow_start = true;
     let mut watch = Watch::default();
-    let mut ends = reductions
-        .iter()
-        .filter(|r| r.counts)
-        .map(|r| r.time_ns)
-        .peekable();
-    let [mut srtt_us, mut without_delay_us, mut here_us] =
-        [(); 3].map(|()| Vec::with_capacity(flow.history.len()));
-    let mut base_us = flow
-        .info
-        .map(|i| i.handshake_rtt_ns as f64 / 1e3)
-        .filter(|&h| h > 0.0)
-        .unwrap_or(f64::INFINITY);
-    for record in &flow.history {
-        if record.packets > 0 {
-            here_us.push(record.delay_sum_ns as f64 / f64::from(record.packets) / 1e3);
-        }
-        let Some(p) = record.probe.as_ref().filter(|p| p.samples > 0) else {
-            continue;
-        };
-        while ends.next_if(|&end| end <= record.start_ns).is_some() {
+    let ends = reductions.iter().filter(|r| r.counts);
+    let ends: Vec<u64> = ends.map(|r| r.time_ns).collect();
+    let mut ended = 0;
+    for (start_ns, p) in with_samples(flow) {
+        while ends.get(ended).is_some_and(|&end| end <= start_ns) {
             watch.reduced();
+            ended += 1;
         }
-        let weight = f64::from(p.samples);
         let in_flight = f64::from(p.inflight_max_bytes);
         let receiver = f64::from(p.snd_wnd_last_bytes);
         let congestion = f64::from(p.cwnd_max) * mss;
-        samples += weight;
+        let receives_less = receiver <= congestion;
         // A window that is no multiple of the segment leaves a part unused.
-        let limited = receiver <= congestion && in_flight + mss > 0.9 * receiver;
-        watch.sample(record.start_ns, limited);
-        if in_flight + mss < 0.75 * receiver.min(congestion) {
-            held += weight;
+        let limited = receives_less && in_flight + mss > 0.9 * receiver;
+        watch.sample(start_ns, limited);
+        let window = if receives_less { receiver } else { congestion };
+        samples += u64::from(p.samples);
+        if in_flight + mss < 0.75 * window {
+            held += u64::from(p.samples);
         }
         slow_start &= p.ssthresh_last == SSTHRESH_UNSET;
-        if in_flight >= NO_TIMER_PKTS * mss {
-            if p.srtt_last_us > 0 {
-                srtt_us.push(f64::from(p.srtt_last_us));
-            }
-            if p.base_rtt_min_us > 0 {
-                without_delay_us.push(f64::from(p.base_rtt_min_us));
-            }
-        }
-        if p.base_rtt_min_us > 0 && clocked.is_none() {
-            base_us = base_us.min(f64::from(p.base_rtt_min_us));
-        }
-    }
-    // Delays of a part of the packets do not agree with each smoothed round trip.
-    if let Some(echo) = clocked {
-        base_us = base_us.min(echo.lag_s * 1e6);
     }
     let mut facts = Facts {
         initial_slow_start: Some(slow_start),
+        waiting: waiting(flow, echo),
         ..Facts::default()
     };
-    if samples > 0.0 {
+    if samples > 0 {
         facts.receiver_window = watch.result();
-        facts.held_back = held / samples;
-    }
-    if base_us.is_finite()
-        && srtt_us.len() >= LEAST_RECORDS
-        && let Some(here) = quantile(&here_us, 0.5)
-    {
-        // If sample and delay agree, the wait for a second packet to acknowledge is taken
-        // out too.
-        let beyond = if clocked.is_none() && without_delay_us.len() >= LEAST_RECORDS {
-            quantile(&without_delay_us, 0.5)
-        } else {
-            quantile(&srtt_us, 0.5).map(|srtt| srtt - here)
-        };
-        facts.waiting = beyond.map(|beyond| Waiting {
-            base_s: base_us / 1e6,
-            here_s: here / 1e6,
-            elsewhere_s: (beyond - base_us).max(0.0) / 1e6,
-        });
+        facts.held_back = held as f64 / samples as f64;
     }
     facts
+}
+
+/// The records with samples of the sender, by their start, ns.
+fn with_samples<'a>(flow: &FlowWindow<'a>) -> impl Iterator<Item = (u64, &'a ProbeInterval)> {
+    let probes = flow
+        .history
+        .iter()
+        .filter_map(|r| Some((r.start_ns, r.probe.as_ref()?)));
+    probes.filter(|(_, p)| p.samples > 0)
+}
+
+/// Waiting times of a probed flow's packets; `None` with few samples.
+fn waiting(flow: &FlowWindow<'_>, echo: Option<Echo>) -> Option<Waiting> {
+    let clocked = echo.filter(|e| flow.sampling > 1.0 && e.clocks());
+    let no_timer_bytes = NO_TIMER_PKTS * f64::from(flow.mss_bytes());
+    let has_no_timer = |p: &ProbeInterval| f64::from(p.inflight_max_bytes) >= no_timer_bytes;
+    let mut without_delay_us = Vec::with_capacity(flow.history.len());
+    let (mut srtts, mut least_us) = (0, u64::MAX);
+    for (_, p) in with_samples(flow) {
+        let without_delay = p.base_rtt_min_us;
+        if without_delay > 0 {
+            least_us = least_us.min(u64::from(without_delay));
+        }
+        if has_no_timer(p) {
+            srtts += usize::from(p.srtt_last_us > 0);
+            if without_delay > 0 {
+                without_delay_us.push(f64::from(without_delay));
+            }
+        }
+    }
+    let handshake_us = flow.info.map(|i| i.handshake_rtt_ns as f64 / 1e3);
+    let handshake_us = handshake_us.filter(|&h| h > 0.0).unwrap_or(f64::INFINITY);
+    let base_us = match clocked {
+        // Delays of a part of the packets do not agree with each smoothed round trip.
+        Some(echo) => handshake_us.min(echo.lag_s * 1e6),
+        None if least_us < u64::MAX => handshake_us.min(least_us as f64),
+        None => handshake_us,
+    };
+    if !base_us.is_finite() || srtts < LEAST_RECORDS {
+        return None;
+    }
+    let mut here_us = Vec::with_capacity(flow.history.len());
+    let with_packets = flow.history.iter().filter(|r| r.packets > 0);
+    here_us.extend(with_packets.map(|r| r.delay_sum_ns as f64 / f64::from(r.packets) / 1e3));
+    let here = quantile(&here_us, 0.5)?;
+    // If sample and delay agree, the wait for a second packet to acknowledge is taken
+    // out too.
+    let beyond = if clocked.is_none() && without_delay_us.len() >= LEAST_RECORDS {
+        quantile(&without_delay_us, 0.5)?
+    } else {
+        let told = with_samples(flow).filter(|(_, p)| p.srtt_last_us > 0 && has_no_timer(p));
+        let srtts_us: Vec<f64> = told.map(|(_, p)| f64::from(p.srtt_last_us)).collect();
+        quantile(&srtts_us, 0.5)? - here
+    };
+    Some(Waiting {
+        base_s: base_us / 1e6,
+        here_s: here / 1e6,
+        elsewhere_s: (beyond - base_us).max(0.0) / 1e6,
+    })
 }

@@ -3,7 +3,6 @@
 
 use super::facts::Facts;
 use super::observation::packets;
-use super::past::share_of_marks;
 use crate::reductions::Reduction;
 use crate::window::FlowWindow;
 
@@ -21,7 +20,7 @@ pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -
     let (Some(shape), true) = (facts.shape, events >= EVENTS_HEEDED) else {
         return false;
     };
-    if share_of_marks(flow).is_some() {
+    if flow.life.share_of_marks().is_some() {
         return false;
     }
     let packets = packets(flow);

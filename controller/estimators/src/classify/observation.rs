@@ -3,7 +3,6 @@
 
 use super::context::LinkContext;
 use super::facts::Facts;
-use super::past::share_of_marks;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
 use crate::echo::Echo;
@@ -94,7 +93,7 @@ impl Observation {
             model_based: recognised.cc == CongestionControl::Bbr,
             busy: link.busy(),
             dropped_here: !flow.signals_ns.is_empty(),
-            marked_here: share_of_marks(flow).is_some(),
+            marked_here: flow.life.share_of_marks().is_some(),
             wait_base_s: facts.waiting.map(|w| w.base_s),
             wait_here_s: facts.waiting.map(|w| w.here_s),
             wait_elsewhere_s: facts.waiting.map(|w| w.elsewhere_s),
@@ -144,6 +143,5 @@ impl Observation {
 
 /// Packets of the flow that are remembered, sampling undone.
 pub(super) fn packets(flow: &FlowWindow<'_>) -> f64 {
-    let seen: f64 = flow.history.iter().map(|r| f64::from(r.packets)).sum();
-    seen * flow.sampling
+    flow.life.reported as f64 * flow.sampling
 }

@@ -20,42 +20,34 @@ pub(crate) struct Moment {
 /// The flow's packets in flight between two times, from its records with the
 /// base RTT `base_s`.
 pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u64) -> Vec<Moment> {
-    let mut records: Vec<&FlowInterval> = Vec::with_capacity(flow.history.len());
-    records.extend(flow.history.iter().filter(|r| r.packets > 0));
-    let (Some(first), Some(last)) = (records.first(), records.last()) else {
+    let mut with_packets = flow.history.iter().filter(|r| r.packets > 0);
+    let Some(first) = with_packets.next() else {
         return Vec::new();
     };
+    let last = with_packets.next_back().unwrap_or(first);
     let interval = first.duration_ns.max(1);
-    let mean_delay_ns = {
-        let (sum, n) = records.iter().fold((0u64, 0u64), |(s, n), r| {
-            (s + r.delay_sum_ns, n + u64::from(r.packets))
-        });
-        sum as f64 / n.max(1) as f64
-    };
     let base_ns = base_s * 1e9;
     let begin = from_ns.max(first.start_ns.saturating_add(base_ns as u64));
     let end = to_ns.min(last.start_ns);
     if end <= begin {
         return Vec::new();
     }
-    let step = (((base_ns + mean_delay_ns) / POINTS_PER_RTT) as u64)
+    let step = (((base_ns + flow.life.mean_delay_ns()) / POINTS_PER_RTT) as u64)
         .max(interval)
         .max((end - begin) / MAX_POINTS);
+    let (before, records) = since(&flow.history, (begin as f64 - base_ns.max(0.0)) as u64);
     // Packets that left up to a time, linear within a record.
-    let mut total = 0.0;
+    let mut total = before as f64;
     let mut curve: Vec<(f64, f64)> = Vec::with_capacity(2 * records.len());
-    for r in &records {
-        curve.push((r.start_ns as f64, total));
-        total += f64::from(r.packets);
+    let mut delays: Vec<(f64, f64)> = Vec::with_capacity(records.len());
+    for r in records.iter().filter(|r| r.packets > 0) {
+        let (start, packets) = (r.start_ns as f64, f64::from(r.packets));
+        curve.push((start, total));
+        total += packets;
         curve.push(((r.start_ns + r.duration_ns) as f64, total));
+        let middle = start + r.duration_ns as f64 / 2.0;
+        delays.push((middle, r.delay_sum_ns as f64 / packets));
     }
-    let delays: Vec<(f64, f64)> = records
-        .iter()
-        .map(|r| {
-            let middle = r.start_ns as f64 + r.duration_ns as f64 / 2.0;
-            (middle, r.delay_sum_ns as f64 / f64::from(r.packets))
-        })
-        .collect();
     let (mut low, mut high, mut delay) = (
         Cursor::new(&curve),
         Cursor::new(&curve),
@@ -78,6 +70,19 @@ pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u
         at += step;
     }
     out
+}
+
+/// The records that tell of `time_ns` and later, and the packets of those before: of the latter
+/// the last one with packets is among the former, as what left by its end still counts.
+fn since<'r, 'a>(history: &'r [&'a FlowInterval], time_ns: u64) -> (u64, &'r [&'a FlowInterval]) {
+    let (mut packets, mut last_packets, mut from) = (0, 0, 0);
+    for (i, r) in history.iter().enumerate().filter(|(_, r)| r.packets > 0) {
+        if r.start_ns + r.duration_ns > time_ns {
+            break;
+        }
+        (packets, last_packets, from) = (packets + last_packets, u64::from(r.packets), i);
+    }
+    (packets, history.get(from..).unwrap_or_default())
 }
 
 /// Linear interpolation at arguments that hardly ever go back.
@@ -110,6 +115,7 @@ impl<'a> Cursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use test_support::rng::Rng;
 
     #[test]
     fn a_cursor_interpolates() {
@@ -117,5 +123,34 @@ mod tests {
         let got: Vec<f64> = [-1.0, 0.0, 5.0, 15.0, 25.0, 4.0].map(|x| c.at(x)).into();
         assert_eq!(got, [0.0, 0.0, 2.5, 5.0, 5.0, 2.0]);
         assert_eq!(Cursor::new(&[]).at(1.0), 0.0);
+    }
+
+    /// As if every record of the history were looked at.
+    #[test]
+    fn moments_begin_where_they_are_asked_for() {
+        const MS: u64 = 1_000_000;
+        let mut rng = Rng::of(11);
+        let records: Vec<FlowInterval> = (0..400)
+            .filter(|i| i % 7 != 3)
+            .map(|i| {
+                let packets = (rng.fraction() * 5.0) as u32;
+                FlowInterval {
+                    start_ns: (1000 + i * 10) * MS,
+                    duration_ns: 10 * MS,
+                    packets,
+                    delay_sum_ns: u64::from(packets) * (rng.fraction() * 40.0 * 1e6) as u64,
+                    ..FlowInterval::default()
+                }
+            })
+            .collect();
+        let flow = FlowWindow::of_records(records.iter().collect());
+        let end_ns = 4900 * MS;
+        let all = moments(&flow, 0.035, 0, end_ns);
+        let step = all[1].time_ns - all[0].time_ns;
+        assert_eq!(step, 10 * MS);
+        for skipped in [0, 1, 5, 50, 200, 300] {
+            let some = moments(&flow, 0.035, all[skipped].time_ns, end_ns);
+            assert_eq!(some, all[skipped..], "{skipped}");
+        }
     }
 }

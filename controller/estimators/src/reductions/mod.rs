@@ -2,6 +2,7 @@
 //! Significant rate reductions of a flow and where they come from (BSCL §VI).
 
 mod attribution;
+mod level;
 mod passive;
 mod probed;
 

@@ -32,12 +32,9 @@ pub(crate) fn typical_rtt_ns(
     base: Option<BaseRtt>,
     config: &EstimatorConfig,
 ) -> u64 {
-    let rtts: Vec<f64> = flow
-        .history
-        .iter()
-        .filter(|r| r.packets > 0)
-        .map(|r| rtt_ns(flow, base, r, config) as f64)
-        .collect();
+    let mut rtts = Vec::with_capacity(flow.history.len());
+    let with_packets = flow.history.iter().filter(|r| r.packets > 0);
+    rtts.extend(with_packets.map(|r| rtt_ns(flow, base, r, config) as f64));
     quantile(&rtts, 0.5).unwrap_or(config.default_rtt_ms * 1e6) as u64
 }
 

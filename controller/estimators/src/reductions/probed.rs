@@ -2,10 +2,10 @@
 //! Reductions seen in the sender's window.
 
 use super::attribution::{Attribution, Cause, Reduction, rtt_ns};
+use super::level::Level;
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
 use crate::window::FlowWindow;
-use std::collections::VecDeque;
 use tidemark_proto::telemetry::{CongestionState, flow_event};
 
 /// Linux congestion states.
@@ -39,7 +39,7 @@ pub(crate) fn probed(
     config: &EstimatorConfig,
 ) -> Vec<Reduction> {
     let mut found: Vec<Reduction> = Vec::new();
-    let mut recent: VecDeque<(u64, f64)> = VecDeque::new();
+    let mut recent = Level::default();
     let mut threshold = SSTHRESH_UNSET;
     let mut threshold_at = None::<u64>;
     let mut quiet_until = 0u64;
@@ -49,26 +49,13 @@ pub(crate) fn probed(
         let rtt = rtt_ns(flow, base, record, config);
         let at = record.start_ns;
         // The level of a moment ago.
-        while recent.len() > 1
-            && recent
-                .front()
-                .is_some_and(|&(t, _)| t + rtt + rtt / 2 + record.duration_ns < at)
-        {
-            recent.pop_front();
-        }
-        let low = f64::from(p.cwnd_min.max(1));
+        recent.forget(at, rtt + rtt / 2 + record.duration_ns);
+        let smallest = p.cwnd_min.max(1);
+        let low = f64::from(smallest);
         let threshold_set = p.ssthresh_last != threshold && p.ssthresh_last != SSTHRESH_UNSET;
         if threshold_set {
             threshold_at = Some(at);
         }
-        // Proportional rate reduction lags behind the threshold by up to an RTT.
-        let lately = threshold_at.is_some_and(|t| t + 2 * rtt + 2 * record.duration_ns >= at);
-        // A regular sawtooth sets the same threshold each time; a dip soon after
-        // a reduction is the end of its recovery.
-        let apart = found
-            .last()
-            .is_none_or(|r| at > r.time_ns + APART_RTTS * rtt);
-        let to_threshold = f64::from(p.cwnd_min) <= 1.25 * f64::from(p.ssthresh_last);
         let ratio_of =
             |level: f64| (threshold_set && level > 0.0).then(|| f64::from(p.ssthresh_last) / level);
         if at < quiet_until {
@@ -81,15 +68,18 @@ pub(crate) fn probed(
                     last.threshold_ratio = ratio_of(last.before);
                 }
             }
-        } else {
+        } else if let highest = p.cwnd_first.max(recent.largest().unwrap_or(0))
+            && highest > smallest
+        {
             // The interval's own first sample precedes its smallest.
-            let mut level = f64::from(p.cwnd_first);
-            for &(_, w) in &recent {
-                level = level.max(w);
-            }
-            let ratio = ratio_of(level);
+            let level = f64::from(highest);
             let fell = low <= config.reduction_ratio * level && level - low >= 1.0;
             let mild = low <= WITH_THRESHOLD * level && level - low >= 1.0;
+            let ratio = ratio_of(level);
+            // A regular sawtooth sets the same threshold each time; a dip soon after
+            // a reduction is the end of its recovery.
+            let is_apart = |r: &Reduction| at > r.time_ns + APART_RTTS * rtt;
+            let apart = (fell || mild) && found.last().is_none_or(is_apart);
             // The threshold stands at what a regular sawtooth set it to each time.
             let again = apart && p.ssthresh_last != SSTHRESH_UNSET && {
                 let threshold = f64::from(p.ssthresh_last);
@@ -100,6 +90,10 @@ pub(crate) fn probed(
                 // A timer may have done it, also from two packets to one: those of a window so
                 // small bring too few duplicate acknowledgements for anything else.
                 let timeout = low <= 2.0;
+                // Proportional rate reduction lags behind the threshold by up to an RTT.
+                let lasts = 2 * rtt + 2 * record.duration_ns;
+                let lately = threshold_at.is_some_and(|t| t + lasts >= at);
+                let to_threshold = f64::from(p.cwnd_min) <= 1.25 * f64::from(p.ssthresh_last);
                 let cause = if lately || timeout || (apart && to_threshold) {
                     attribution.cause(at, record.duration_ns, rtt, timeout)
                 } else {
@@ -121,9 +115,14 @@ pub(crate) fn probed(
         }
         note_restored(&mut found, at, rtt, f64::from(p.cwnd_max));
         threshold = p.ssthresh_last;
-        recent.push_back((at, f64::from(p.cwnd_last.max(1))));
-        if found.last().is_none_or(|r| r.time_ns != at) {
-            recent.push_back((at, f64::from(p.cwnd_max.max(1))));
+        let is_whole = found.last().is_none_or(|r| r.time_ns != at);
+        let (last, largest) = (p.cwnd_last.max(1), p.cwnd_max.max(1));
+        // Nothing else is smaller than the largest.
+        if !is_whole || largest < last {
+            recent.push(at, last);
+        }
+        if is_whole {
+            recent.push(at, largest);
         }
     }
     add_state_changes(flow, base, config, &mut found);
@@ -190,11 +189,11 @@ fn add_state_changes(
 fn note_restored(found: &mut [Reduction], at: u64, rtt: u64, window: f64) {
     let Some(last) = found.last_mut() else { return };
     let elapsed = at.saturating_sub(last.time_ns);
-    let rtts = elapsed as f64 / rtt.max(1) as f64;
+    let rtts = || elapsed as f64 / rtt.max(1) as f64;
     if elapsed > 0
         && elapsed <= (RESTORED_RTTS * rtt).min(1_000_000_000) + PROBE_RTT_NS
         && window >= 0.95 * last.before
-        && last.before - last.after >= 2.0 * rtts + 4.0
+        && last.before - last.after >= 2.0 * rtts() + 4.0
     {
         last.restored = true;
     }

@@ -49,25 +49,6 @@ fn between<T>(
     kept.range(start..end.max(start))
 }
 
-/// Packets that each reported one of a flow stands for, mean. Records of before they told have
-/// that of the link.
-fn sampling(history: &[&FlowInterval], of_link: f64) -> f64 {
-    let (mut reported, mut stood_for) = (0.0, 0.0);
-    for r in history {
-        let each = match r.stands_for {
-            0 => of_link,
-            each => f64::from(each),
-        };
-        reported += f64::from(r.packets);
-        stood_for += f64::from(r.packets) * each;
-    }
-    if reported > 0.0 {
-        stood_for / reported
-    } else {
-        of_link
-    }
-}
-
 /// Whether no port of the node reported a packet within a window.
 fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
     // The newest record answers for a window that ends now.
@@ -197,25 +178,26 @@ impl<'a> LinkWindow<'a> {
             if window_at == history.len() {
                 continue; // nothing of it in this window
             }
-            let signals_ns: Vec<u64> = history
-                .iter()
-                .filter_map(|r| Signal::of_marks(r))
-                .map(|s| s.time_ns)
-                .collect();
-            let within = history.get(window_at..).unwrap_or_default();
-            window
-                .marks
-                .extend(within.iter().filter_map(|r| Signal::of_marks(r)));
-            let sampling = sampling(&history, window.sampling);
+            let life = Life::of(&history, window.sampling);
+            let mut signals_ns = Vec::new();
+            if life.marked > 0 {
+                let marks = |records: &[&FlowInterval]| {
+                    let marked = records.iter().filter_map(|r| Signal::of_marks(r));
+                    marked.collect::<Vec<_>>()
+                };
+                signals_ns.extend(marks(&history).iter().map(|s| s.time_ns));
+                let within = history.get(window_at..).unwrap_or_default();
+                window.marks.append(&mut marks(within));
+            }
             window.flows.push(FlowWindow {
                 id: flow_id,
                 info: store.info.get(&flow_id),
-                life: Life::of(&history, sampling),
+                life,
                 history,
                 window_at,
                 drops_ns: Vec::new(),
                 signals_ns,
-                sampling,
+                sampling: life.sampling,
                 events: store.events.get(&flow_id).map_or_else(Vec::new, |e| {
                     e.iter()
                         .filter(|e| e.time_ns >= since && e.time_ns < to_ns)

@@ -2,45 +2,15 @@
 //! The records of one link within one window, put in order.
 
 mod gather;
+mod life;
 mod narrow;
 
 use crate::gaps;
 use crate::signals::Signal;
 use crate::types::{LinkId, LinkInfo};
+use life::Life;
 use std::ops::Range;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
-
-/// A flow as a whole, as far as records of it are kept.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Life {
-    /// Packets that left, sampling undone.
-    pub packets: u64,
-    pub first_ns: u64,
-    pub last_ns: u64,
-    /// FIN or RST was seen.
-    pub closed: bool,
-}
-
-impl Life {
-    fn of(history: &[&FlowInterval], sampling: f64) -> Self {
-        let mut life = Self::default();
-        for r in history.iter().filter(|r| r.packets + r.drops > 0) {
-            if life.packets == 0 && life.first_ns == 0 {
-                life.first_ns = r.start_ns;
-            }
-            life.packets += u64::from(r.packets);
-            life.last_ns = r.start_ns.saturating_add(r.duration_ns);
-            life.closed |= r.fin_or_rst;
-        }
-        life.packets = (life.packets as f64 * sampling) as u64;
-        life
-    }
-
-    /// Time between its first and last packet, s.
-    pub fn span_s(self) -> f64 {
-        self.last_ns.saturating_sub(self.first_ns) as f64 / 1e9
-    }
-}
 
 /// One flow: its records within the window and the history before it that its
 /// class may rest on.
@@ -93,7 +63,7 @@ impl<'a> FlowWindow<'a> {
 
     /// Whether the sender's window was seen in the history.
     pub fn probed(&self) -> bool {
-        self.history.iter().any(|r| r.probe.is_some())
+        self.life.probed
     }
 
     /// Largest segment payload; 1448 when no data packet was described.
