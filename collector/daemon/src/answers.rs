@@ -74,13 +74,7 @@ where
         Box::pin(async move {
             let place = places.acquire_owned().await;
             let answer = inner.call(request).await?;
-            Ok(answer.map(|body| {
-                Body::new(Answer::new(Held {
-                    body,
-                    rest: Bytes::new(),
-                    _place: place.ok(),
-                }))
-            }))
+            Ok(answer.map(|body| Body::new(Answer::new(body, place.ok()))))
         })
     }
 }
@@ -101,8 +95,9 @@ struct Answer {
 }
 
 impl Answer {
-    fn new(held: Held) -> Self {
-        let held = Arc::new(Mutex::new(Some(held)));
+    fn new(body: Body, _place: Option<OwnedSemaphorePermit>) -> Self {
+        let rest = Bytes::new();
+        let held = Arc::new(Mutex::new(Some(Held { body, rest, _place })));
         let expiring = Arc::clone(&held);
         let expiry = tokio::spawn(async move {
             sleep(TAKEN_WITHIN).await;
@@ -145,12 +140,6 @@ impl http_body::Body for Answer {
         let piece = PIECE_BYTES.min(held.rest.len());
         let piece = held.rest.split_to(piece);
         Poll::Ready(Some(Ok(Frame::data(piece))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        let held = self.held.lock();
-        held.as_ref()
-            .is_some_and(|h| h.rest.is_empty() && h.body.is_end_stream())
     }
 }
 
