@@ -264,7 +264,7 @@ mod tests {
                 (true, false, false, Some("grpc.tls.client_ca")),
                 (false, true, false, Some("in the clear")),
                 (true, true, false, None),
-                (false, false, true, Some("everybody")),
+                (false, false, true, Some("anybody")),
             ] {
                 let said = check(there, tls, token, insecure).unwrap();
                 assert_eq!(said.is_some(), warning.is_some(), "{said:?}");
