@@ -76,7 +76,7 @@ fn collector(c: &Collector) -> Vec<Finding> {
     for node in &s.nodes_of_two_clocks {
         found.push(Finding::problem(
             check.clone(),
-            format!("two clocks speak as node {node}: it gets no advice"),
+            format!("two clocks report as node {node}: it gets no advice"),
             "`tidemark-collector status` names the addresses; give the node a key_file",
         ));
     }

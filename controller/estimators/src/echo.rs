@@ -1,80 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The echo of a flow's departures in its own later arrivals: its base RTT, and whether its
-//! packets are clocked by this queue. It needs no header, so that it holds for any transport.
+//! The echo of a flow's departures in its later arrivals shows its base RTT, and whether this queue
+//! clocks its packets. It needs no transport header, so it works for any transport.
 //!
-//! A sender with a window sends when an acknowledgement comes: its packets arrive a base RTT
-//! after earlier ones left, however long they waited. So the times from each departure to the
-//! later arrivals have a peak there, beyond what chance gives.
+//! A window-based sender sends when an ACK arrives: a packet arrives one base RTT after an earlier
+//! packet left, however long that one waited. The times from each departure to the later arrivals
+//! therefore have a peak at the base RTT, above the level due to chance.
 
 use crate::window::FlowWindow;
 use tidemark_proto::departures::{TENTHS, occupied, unpack};
 use tidemark_proto::telemetry::FlowInterval;
 
-/// Longest time looked at, s.
+/// Longest lag searched, s.
 const LONGEST_S: f64 = 0.64;
-/// Of a flow whose handshake was seen, of its round trip: a queue elsewhere adds to it.
+/// Longest lag searched over the handshake's RTT, if that is known: a queue elsewhere adds to it.
 const OF_HANDSHAKE: f64 = 1.5;
-/// A bin is a tenth of a record, or as many as make this time, ns.
+/// Least length of a bin, ns. A bin is a tenth of a record, or as many tenths as reach this length.
 const LEAST_BIN_NS: f64 = 1e6;
-/// Bins with a departure that are looked at, the newest: so many, and as many as there are times,
-/// of which not every arrival came yet.
+/// Number of newest bins with departures that are used, in addition to one per lag: the arrivals
+/// for the newest departures have not all come yet.
 const MOST: usize = 512;
-/// And bins before the newest record.
+/// Longest history used, in bins before the newest record.
 const MOST_BINS: f64 = 65_536.0;
-/// Fewer packets tell nothing.
+/// Least number of packets for an echo.
 const LEAST_PACKETS: f32 = 100.0;
-/// Lags on either side of which the median is what chance gives.
+/// Lags on either side whose median is the count due to chance.
 const AROUND: usize = 20;
-/// Shorter times are of packets that left together.
+/// Shortest lag of a peak, bins: shorter lags are between packets that left together.
 const FIRST: usize = 3;
-/// Lags whose sums are made together.
+/// Number of lags summed in one pass.
 const AT_ONCE: usize = 32;
 
 /// How a flow's arrivals follow its departures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Echo {
-    /// Base RTT and the transmission here, s.
+    /// Base RTT plus the transmission time here, s.
     pub lag_s: f64,
-    /// Standard deviations of chance by which the peak stands out.
+    /// Height of the peak above chance, in standard deviations.
     pub z: f64,
-    /// That of a share of one.
+    /// `z` of a peak with a `share` of one.
     z_of_one: f64,
     bin_s: f64,
-    /// Arrivals at the peak per departure, beyond chance: 1 to 3 where a window sends as
-    /// acknowledgements come, near 0 where nothing here clocks it.
+    /// Arrivals at the peak per departure, beyond chance: 1 to 3 if ACKs clock a window, near 0 if
+    /// nothing here clocks the flow.
     pub share: f64,
 }
 
-/// Arrivals per departure from which on its acknowledgements clock a flow: 1.0 to 3 of windows,
-/// 0.02 to 0.6 of others, in simulation and of kernels.
+/// Least `share` of a flow that its ACKs clock: windows have 1.0 to 3, other flows 0.02 to 0.6, in
+/// simulation and with real kernels.
 pub(crate) const CLOCKS: f64 = 0.6;
-/// Deviations that are no chance, of the best of so many lags.
+/// Least `z` that is not chance, for the best of so many lags.
 const LEAST_Z: f64 = 5.0;
 
 impl Echo {
-    /// Its packets follow those that left here earlier.
+    /// Whether the flow's packets follow packets that left here earlier.
     pub fn clocks(&self) -> bool {
         self.share >= CLOCKS && self.z >= LEAST_Z
     }
 
-    /// Relative error of the lag: half a bin.
+    /// Returns the relative error of the lag: half a bin.
     pub fn error(&self) -> f64 {
         0.5 * self.bin_s / self.lag_s
     }
 
-    /// There are packets enough to tell whether they do.
+    /// Whether there are enough packets to tell if this queue clocks the flow.
     pub fn tells(&self) -> bool {
         self.z_of_one * CLOCKS >= LEAST_Z
     }
 }
 
-/// Finds the echo of one flow after another.
+/// Finds the echoes of flows, one flow after another, in reused buffers.
 #[derive(Default)]
 pub(crate) struct Echoes(Series);
 
 impl Echoes {
-    /// The flow's echo over the newest part of its history. `None` with too few packets, and
-    /// where the round trip of the handshake is longer than the times looked at.
+    /// Returns the flow's echo over the newest part of its history. `None` with too few packets, or
+    /// if the handshake's RTT is longer than the longest lag.
     pub fn of(&mut self, flow: &FlowWindow<'_>) -> Option<Echo> {
         let handshake_ns = flow.info.map_or(0, |i| i.handshake_rtt_ns);
         let longest_s = match handshake_ns as f64 / 1e9 {
@@ -99,16 +99,16 @@ impl Echoes {
     }
 }
 
-/// Departures and arrivals by bins.
+/// Departures and arrivals per bin.
 #[derive(Default)]
 struct Series {
     bin_s: f64,
     bins: usize,
-    /// Times looked at, bins.
+    /// Number of lags, one per bin.
     lags: usize,
-    /// Bins with departures, in order.
+    /// Bins with departures, ascending, and their departures.
     left: Vec<(u32, f32)>,
-    /// Arrivals of each bin.
+    /// Arrivals per bin.
     came: Vec<f32>,
 }
 
@@ -125,7 +125,7 @@ impl Series {
         let lags = (longest_s * 1e9 / bin_ns) as usize + 2 * AROUND;
         let lags = lags.next_multiple_of(AT_ONCE);
         let earliest_ns = newest.start_ns.saturating_sub((MOST_BINS * bin_ns) as u64);
-        // From the newest record back, as many as are looked at.
+        // Goes back from the newest record, over as many as are used.
         let mut more = MOST + lags;
         let is_before = |r: &FlowInterval| {
             let bins = occupied(r.departures);
@@ -167,7 +167,7 @@ impl Series {
                 }
                 let tenths = tenth as f64 + 0.5;
                 let left = begin + tenths * per_bin;
-                // The delay changes from record to record.
+                // The delay changes linearly between the middles of records.
                 let from_middle = tenths - TENTHS as f64 / 2.0;
                 let toward = if from_middle < 0.0 { before } else { after };
                 let delay = own + from_middle.abs() * toward;
@@ -199,14 +199,14 @@ impl Series {
         }
     }
 
-    /// Pairs of a departure and a later arrival, by the time between. A few times after another,
-    /// so that their sums stay in registers.
+    /// Returns the number of pairs of a departure and a later arrival, per lag. Takes a few lags at
+    /// a time, so that their sums stay in registers.
     fn counts(&self) -> Vec<f32> {
         let mut counts = Vec::with_capacity(self.lags);
         while counts.len() < self.lags {
             let lag = counts.len();
             let mut sums = [0.0f32; AT_ONCE];
-            // Of the newest nothing came so late yet.
+            // The newest departures have no arrivals this late yet.
             let early = |l: &(u32, f32)| l.0 as usize + lag < self.bins + 2;
             let newest = self.left.iter().rposition(early);
             let left = self.left.get(..=newest.unwrap_or(0)).unwrap_or_default();
@@ -223,7 +223,7 @@ impl Series {
         counts
     }
 
-    /// Departures early enough that an arrival of this many bins later is looked at.
+    /// Returns the number of departures early enough for an arrival `lag` bins later to be seen.
     fn departures_before(&self, lag: f64) -> f64 {
         let last = self.bins.saturating_sub(lag as usize);
         let early = self.left.iter().take_while(|(at, _)| *at as usize <= last);
@@ -235,11 +235,11 @@ fn delay_ns(r: &FlowInterval) -> f64 {
     r.delay_sum_ns as f64 / f64::from(r.packets.max(1))
 }
 
-/// The running median: a peak is narrower.
+/// Returns the counts due to chance: the running median, since a peak is narrower.
 fn chance(counts: &[f32]) -> Vec<f32> {
     const STEP: usize = 4;
     let mut chance = Vec::with_capacity(counts.len());
-    // In the order of their values.
+    // Sorted by value.
     let mut near: Vec<f32> = Vec::with_capacity(2 * (AROUND + STEP));
     let place = |near: &[f32], n: &f32| near.partition_point(|v| v.total_cmp(n).is_lt());
     let mut around = 0..0;
@@ -262,7 +262,7 @@ fn chance(counts: &[f32]) -> Vec<f32> {
     chance
 }
 
-/// Lag (tenths), deviations, and pairs beyond chance of the peak.
+/// Returns the peak's lag (bins), standard deviations and pairs beyond chance.
 fn peak(counts: &[f32], chance: &[f32]) -> Option<(f64, f64, f64)> {
     let beyond: Vec<f32> = counts.iter().zip(chance).map(|(n, c)| n - c).collect();
     let sums: Vec<(f32, f32)> = beyond
@@ -299,7 +299,7 @@ mod tests {
     const TENTH_NS: u64 = 1_000_000;
     const SECONDS: u64 = 20;
 
-    /// Records of 10 ms of packets by arrival and departure, ms.
+    /// Returns 10 ms records of packets, given by arrival and departure time in ms.
     fn records(packets: &[(f64, f64)]) -> Vec<FlowInterval> {
         let mut all: BTreeMap<u64, (FlowInterval, [u16; TENTHS])> = BTreeMap::new();
         for &(arrival_ms, departure_ms) in packets {
@@ -324,8 +324,8 @@ mod tests {
         20.0 + at_ms % 3000.0 / 100.0
     }
 
-    /// A window of `window` packets in two bursts, a base RTT of `base_ms`, half a packet's
-    /// time of jitter. Of the packets one in `part` is reported.
+    /// Packets of a sender with a window of `window` packets in two bursts, a base RTT of `base_ms`
+    /// and up to 0.6 ms of jitter. One packet in `part` is reported.
     fn windowed(window: usize, base_ms: f64, part: u64) -> Vec<(f64, f64)> {
         let mut rng = Rng::of(7);
         let mut packets = Vec::new();
@@ -351,7 +351,7 @@ mod tests {
         Echoes::default().of(&flow)
     }
 
-    /// Of each four counts together, selected among all that are near.
+    /// Compares with a median of all nearby counts, for four counts at a time.
     #[test]
     fn chance_is_the_running_median() {
         let mut rng = Rng::of(5);
@@ -381,7 +381,7 @@ mod tests {
         }
     }
 
-    /// Records of 5 ms have tenths of half a millisecond: the times looked at are as long.
+    /// Tenths of 5 ms records last half a millisecond; the longest lag stays as long.
     #[test]
     fn shorter_records_reach_as_far() {
         let halves: Vec<(f64, f64)> = windowed(12, 400.0, 1)
@@ -405,7 +405,7 @@ mod tests {
         assert!(e.clocks() && (e.lag_s - 0.05).abs() < 0.003, "{e:?}");
     }
 
-    /// Poisson load waits here as others do, and follows nothing.
+    /// Poisson traffic waits here like other traffic, but follows no departure.
     #[test]
     fn what_nothing_clocks_has_no_echo() {
         let mut rng = Rng::of(3);
@@ -424,7 +424,7 @@ mod tests {
     fn few_packets_and_odd_records_tell_nothing() {
         assert_eq!(told(&windowed(12, 40.0, 1)[..60], 1.0), None);
         assert_eq!(told(&[], 1.0), None);
-        // Records without departures by tenths, of a collector that did not count them.
+        // Records without departures per tenth, from a collector that did not count them.
         let mut old = records(&windowed(12, 40.0, 1));
         old.iter_mut().for_each(|r| r.departures = 0);
         assert_eq!(

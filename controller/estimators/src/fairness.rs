@@ -6,10 +6,10 @@ use crate::rtt::BaseRtt;
 use crate::stats::{mean, mean_error, quantile};
 use crate::window::FlowWindow;
 
-/// A window seen longer ago than this no longer stands for the present.
+/// Longest time for which a sampled window is assumed to hold.
 const CARRY_NS: u64 = 2_000_000_000;
 
-/// Δ and what it is made of.
+/// Δ and its components.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Fairness {
     pub delta: f64,
@@ -19,17 +19,16 @@ pub(crate) struct Fairness {
     pub high: f64,
     pub jain: f64,
     pub window_p01_pkts: f64,
-    /// Relative error of `delta` by the part of the time and the flows that were
-    /// seen (90 %).
+    /// Relative error of `delta` (90 %), because only a part of the time and of the flows was seen.
     pub error: f64,
-    /// Factors on `delta` were the 1st percentile a segment larger and smaller.
+    /// Factors on `delta` if the 1st percentile were a segment larger, and a segment smaller.
     pub by_a_segment: (f64, f64),
     pub samples: u64,
 }
 
-/// Windows of one flow over the window of observation, one for every interval
-/// (the last seen stands until the next sample): packets in flight (UTB §3.3), of
-/// a probed flow as its sender counts them, no more than its windows allow.
+/// Returns one flow's windows over the observed time, as packets in flight (UTB §3.3). For a probed
+/// flow they are its sender's counts, at most what its windows allow, one per interval; each sample
+/// holds until the next.
 pub(crate) fn windows(
     flow: &FlowWindow<'_>,
     from_ns: u64,
@@ -46,7 +45,7 @@ pub(crate) fn windows(
 
 fn probed_windows(flow: &FlowWindow<'_>, from_ns: u64, to_ns: u64, interval_ns: u64) -> Vec<f64> {
     let mss = f64::from(flow.mss_bytes());
-    // Of those before only the last is carried into the window.
+    // Only the last earlier sample is carried into the window.
     let first = flow
         .history
         .iter()
@@ -88,8 +87,8 @@ fn fill(out: &mut Vec<f64>, since: u64, until: u64, value: f64, from_ns: u64, in
     }
 }
 
-/// Windows as the switch sees them: packets in flight; a silence is no window.
-/// Unknown if only a part of the packets was reported.
+/// Returns the windows as the switch sees them: packets in flight, without silences. Empty without
+/// a base RTT or with sampled packets.
 fn passive_windows(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -106,7 +105,7 @@ fn passive_windows(
         .collect()
 }
 
-/// Δ of windows per flow; `None` when there are none or BDP/n is not above 0.
+/// Computes Δ from the windows of each flow; `None` without windows or if BDP/n is not positive.
 pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<Fairness> {
     let share = bdp_pkts / n;
     if !(share.is_finite() && share > 0.0) {
@@ -134,17 +133,17 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
     })
 }
 
-/// 1st percentile of the windows, Δ_low and Δ_high.
+/// Returns the 1st percentile of the windows, Δ_low and Δ_high.
 fn ends<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<(f64, f64, f64)> {
     let all: Vec<f64> = windows.copied().collect();
     let (p01, p99) = (quantile(&all, 0.01)?, quantile(&all, 0.99)?);
     Some((p01, share / p01.max(1.0), p99 / share))
 }
 
-/// Parts of the time that are compared.
+/// Number of parts of the time that are compared.
 const PARTS: usize = 3;
 
-/// Groups of flows that are compared, and how many flows are too few for that.
+/// Number of groups of flows that are compared, and the least number of flows for that.
 const GROUPS: usize = 4;
 const FEW_FLOWS: usize = 2 * GROUPS;
 
@@ -160,8 +159,8 @@ fn error_in_time(per_flow: &[Vec<f64>], share: f64) -> f64 {
     relative_error(&(0..PARTS).filter_map(part).collect::<Vec<_>>())
 }
 
-/// Relative error of Δ between groups of flows: one flow in a hundred that has a large
-/// window for longer than was watched sets the 99th percentile.
+/// Relative error of Δ, from how much it differs between groups of flows: one flow in a hundred
+/// with a large window throughout the observed time sets the 99th percentile.
 fn error_among_flows(per_flow: &[Vec<f64>], share: f64) -> f64 {
     if per_flow.len() < FEW_FLOWS {
         return 0.0;
@@ -175,7 +174,7 @@ fn delta_of<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<f6
     Some(low.max(high).max(1.0))
 }
 
-/// Largest relative error that is told.
+/// Largest relative error that is reported.
 const MOST_ERROR: f64 = 2.0;
 
 fn relative_error(deltas: &[f64]) -> f64 {
@@ -199,7 +198,7 @@ mod tests {
         let f = fairness(&[vec![2.0; 100], vec![30.0; 100]], 20.0, 2.0).unwrap();
         assert_eq!((f.low, f.high, f.delta), (5.0, 3.0, 5.0));
         assert!((f.jain - 32.0f64.powi(2) / (2.0 * 904.0)).abs() < 1e-12);
-        // Windows that change with time are known less well.
+        // Windows that change over time have a larger error.
         let changing: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i / 20)).collect();
         let f = fairness(&[changing], 20.0, 2.0).unwrap();
         assert!(f.error > 0.05 && f.error < 0.3, "{f:?}");

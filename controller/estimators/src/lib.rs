@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streaming estimators of what decides a buffer: N_b, α, Δ, Tₑ, Cₑ and what
-//! goes with them; pure, no I/O.
+//! Streaming estimators of the quantities that determine a buffer's size: N_b, α, Δ, Tₑ, Cₑ and
+//! related ones; pure, no I/O.
 //!
-//! [`Estimator`] is fed the telemetry stream ([`Update`]s), live or from a
-//! capture, and keeps the interval records of the last while within bounds of
-//! time and count. [`Estimator::estimate`] reduces a window of them to a
-//! [`LinkEstimate`], [`LinkEstimate::measured`] turns that into what the
-//! advisor of `tidemark-rules` is given.
+//! [`Estimator`] takes the telemetry stream ([`Update`]s), live or from a capture, and keeps the
+//! recent interval records, bounded in time and number. [`Estimator::estimate`] reduces a window of
+//! records to a [`LinkEstimate`]; [`LinkEstimate::measured`] converts it to the input of the
+//! advisor of `tidemark-rules`.
 //!
 //! [`Update`]: tidemark_proto::telemetry::Update
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
-// Private modules here hold items that the crate takes as a whole.
+// Private modules here hold items that the whole crate uses.
 #![allow(unreachable_pub)]
 
 mod assemble;

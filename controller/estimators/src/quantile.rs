@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Quantiles of unsorted values. Those of whole histories are asked for again and again: sorting
-//! all of the values would cost several times as much.
+//! Quantiles of unsorted values. Quantiles of whole histories are computed often, and sorting all
+//! values would cost several times as much.
 
-/// Quantile of unsorted values, linear between ranks; `None` when empty.
+/// Returns a quantile of the finite values, linear between ranks; `None` if there are none.
 pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     if let Some(buckets) = Buckets::of(values) {
         let (position, rank) = place(values.len(), q)?;
@@ -14,13 +14,13 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     between(finite, rank, position - rank as f64)
 }
 
-/// Place of a quantile among so many sorted values, and the rank below it.
+/// Returns the fractional rank of a quantile among `len` sorted values, and its whole part.
 fn place(len: usize, q: f64) -> Option<(f64, usize)> {
     let position = q.clamp(0.0, 1.0) * len.checked_sub(1)? as f64;
     Some((position, position.floor() as usize))
 }
 
-/// Between the value of a rank and the next, if there is one.
+/// Interpolates between the value of a rank and the next value, if there is one.
 fn between(mut values: Vec<f64>, rank: usize, part: f64) -> Option<f64> {
     if rank >= values.len() {
         return None;
@@ -30,23 +30,23 @@ fn between(mut values: Vec<f64>, rank: usize, part: f64) -> Option<f64> {
     Some(low + (high - low) * part)
 }
 
-/// Fewer values are looked at as they are.
+/// Least number of values to be sorted into buckets.
 const MANY: usize = 64;
-/// Buckets of a number that fits one byte.
+/// Number of buckets: an index fits one byte.
 const BUCKETS: usize = 1 << u8::BITS;
-/// Added to a small number, its lowest bits are the nearest whole one.
+/// Rounds a small number that it is added to: the lowest bits are then the nearest integer.
 const WHOLE: f64 = (1u64 << 52) as f64;
-/// Buckets looked at together: most are of none that is near.
+/// Number of values checked at a time: most such chunks have no value near the rank.
 const TOGETHER: usize = 16;
 
-/// Buckets of equal width from the least to the largest of many values, all of them finite.
+/// Buckets of equal width from the smallest to the largest of many finite values.
 struct Buckets {
     least: f64,
     per_unit: f64,
 }
 
 impl Buckets {
-    /// `None` of few values, and where they have no width.
+    /// Returns `None` for few or non-finite values, or if the buckets would have no width.
     fn of(values: &[f64]) -> Option<Self> {
         let none = (f64::INFINITY, f64::NEG_INFINITY, true);
         let (least, largest, finite) = values.iter().fold(none, |(least, largest, finite), &v| {
@@ -58,12 +58,12 @@ impl Buckets {
         (values.len() >= MANY && finite && per_unit.is_normal()).then_some(Self { least, per_unit })
     }
 
-    /// No smaller for a larger value.
+    /// Returns the bucket of a value: never a smaller one for a larger value.
     fn bucket(&self, value: f64) -> u8 {
         ((value - self.least) * self.per_unit + WHOLE).to_bits() as u8
     }
 
-    /// Values among which are that of a rank and the next, and how many are smaller.
+    /// Returns the values in the buckets of `rank` and the next, preceded by how many are smaller.
     fn near(&self, values: &[f64], rank: usize) -> (usize, Vec<f64>) {
         let of_each: Vec<u8> = values.iter().map(|&v| self.bucket(v)).collect();
         let mut counts = [0u32; BUCKETS];
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The plain form.
+    /// The reference: sorts all values.
     fn quantile_sorted(values: &[f64], q: f64) -> Option<f64> {
         let mut sorted = values.to_vec();
         sorted.retain(|v| v.is_finite());
@@ -114,8 +114,8 @@ mod tests {
     }
 
     proptest! {
-        /// Many of them are equal, or not; some are no numbers; in any order, or in one that a
-        /// sample misses.
+        /// Many values may be equal, the values may be sorted, and every `period`th may be far
+        /// larger or NaN.
         #[test]
         fn is_that_of_sorted_values_bit_by_bit(
             len in 0..1000usize,

@@ -27,7 +27,7 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 const PROBED_ERROR: f64 = 0.01;
 const HANDSHAKE_ERROR: f64 = 0.025;
 const ECHO_ERROR: f64 = 0.03;
-/// Standard deviations of an echo that give the base RTT of a flow that is hardly clocked.
+/// Least standard deviations of an echo to give the base RTT of a flow that is hardly clocked.
 const FAINT_Z: f64 = 6.0;
 const FAINT_ERROR: f64 = 0.15;
 /// Wait on the way for a packet that is just being sent, in transmissions: on links as fast as this

@@ -4,7 +4,7 @@
 pub(crate) use crate::quantile::quantile;
 use tidemark_rules::quantiles::{Z90, t90};
 
-/// Slope of the least-squares line through points (x, y); `None` where x does not change.
+/// Returns the slope of the least-squares line through points (x, y); `None` if x does not change.
 pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let n = points.len() as f64;
     let (x_sum, y_sum) = points
@@ -17,8 +17,8 @@ pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (xx > 0.0).then(|| xy / xx)
 }
 
-/// The value that half of the weight is at or below, of (value, weight); `None` without
-/// weight.
+/// Returns the smallest value with at least half of the weight at or below it, from (value, weight)
+/// pairs; `None` without weight.
 pub(crate) fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
     values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = 0.5 * values.iter().map(|v| v.1).sum::<f64>();
@@ -34,8 +34,8 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Half width of the 90 % range of the mean (Student); that of one value is the
-/// value itself times that of two, as if another had been as far off as it is large.
+/// Returns half the width of the 90 % range of the mean (Student). For a single value, the width is
+/// that of two values whose standard deviation is as large as the value.
 pub(crate) fn mean_error(values: &[f64]) -> f64 {
     let Some(m) = mean(values) else { return 0.0 };
     let n = values.len() as f64;
@@ -46,17 +46,17 @@ pub(crate) fn mean_error(values: &[f64]) -> f64 {
     t90(values.len() - 1) * (variance / n).sqrt()
 }
 
-/// Parts of the time that are compared (batch means). What hangs together for longer than a
-/// part makes their means alike: longer parts show it, fewer of them less surely.
+/// Numbers of parts whose means are compared (batch means). Correlation for longer than a part
+/// makes neighbouring means alike: longer parts show it, but with fewer means, less surely.
 const BLOCKS: [usize; 3] = [10, 5, 4];
-/// Values of the shortest part needed for its mean to say more than one of them.
+/// Least number of values in the shortest part for its mean to tell more than a single value.
 const LEAST_OF_BLOCK: usize = 4;
 
-/// [`mean_error`] of values in order of time that may be correlated: congestion controls
-/// change their state over many round trips, so that neighbours say less than their
-/// number. Returns the mean of the errors by parts, if that is more than the error of the
-/// values. The largest would allow for chance twice: Student's t has its room already, and
-/// of several errors one is too large by chance.
+/// [`mean_error`] of values in order of time that may be correlated: congestion controls change
+/// their state over many round trips, so that neighbouring values tell less than independent ones.
+/// Returns the mean of the errors by parts if it exceeds the error of the values. The largest error
+/// would allow for chance twice: Student's t already does, and one of several errors is too large
+/// by chance.
 pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
     let alone = mean_error(values);
     let most = BLOCKS.into_iter().fold(0, usize::max);
@@ -71,15 +71,14 @@ pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
     alone.max(of_parts.iter().sum::<f64>() / BLOCKS.len() as f64)
 }
 
-/// Fewer values say too little of their own spread for Student's t to be all.
+/// Least number of sizes for Student's t alone: fewer tell too little about their spread.
 const FEW: usize = 40;
 
-/// The 90 % range of the mean of sizes, in order of time, as the logarithms of mean
-/// over low and of high over mean. Sizes are positive, and a few large ones make
-/// their mean: its error is a factor, so that there is more room above than below.
-/// Few that happen to differ much, or a single one, are taken for exponentially
-/// distributed: geometric, were packets lost until the queue has room at random.
-/// `None` without any.
+/// Returns the 90 % range of the mean of sizes in order of time, as ln(mean/low) and ln(high/mean).
+/// Sizes are positive, and a few large ones dominate their mean: its error is a factor, so that
+/// there is more room above than below. A single size, or few sizes that differ much by chance,
+/// are taken as exponentially distributed: sizes are geometric if packets are lost at random until
+/// the queue has room. `None` without sizes.
 pub(crate) fn log_errors_of_sizes(sizes: &[f64]) -> Option<(f64, f64)> {
     let m = mean(sizes).filter(|&m| m > 0.0)?;
     let error = mean_error_in_time(sizes) / m;
@@ -90,9 +89,9 @@ pub(crate) fn log_errors_of_sizes(sizes: &[f64]) -> Option<(f64, f64)> {
     Some((error.min(less), error.min(more)))
 }
 
-/// [`log_errors_of_sizes`] of the mean of `n` exponentially distributed values: 2n times
-/// their mean over the true one is χ² of 2n degrees of freedom. Its quantiles by Wilson and
-/// Hilferty (to 3 %), for one value exactly.
+/// [`log_errors_of_sizes`] for `n` exponentially distributed values: 2n times their mean over the
+/// true mean is χ² with 2n degrees of freedom. Uses Wilson and Hilferty's quantiles (to 3 %), and
+/// exact ones for a single value.
 fn exponential_log_errors(n: usize) -> (f64, f64) {
     if n <= 1 {
         return ((-0.05f64.ln()).ln(), -(-0.95f64.ln()).ln());
@@ -102,7 +101,7 @@ fn exponential_log_errors(n: usize) -> (f64, f64) {
     (quantile(Z90).ln(), -quantile(-Z90).ln())
 }
 
-/// 90 % range of a share of which `of` out of `all` were counted (Wilson).
+/// Returns the 90 % range of a share, given that `of` out of `all` were counted (Wilson).
 pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
     if all <= 0.0 {
         return (0.0, 1.0);
@@ -147,14 +146,14 @@ mod tests {
         assert_eq!(quantile(&[], 0.5), None);
         assert_eq!(mean(&v), Some(3.0));
         assert_eq!(mean(&[]), None);
-        // Of five values Student's t with four degrees of freedom.
+        // Student's t with four degrees of freedom for five values.
         assert!((mean_error(&v) - 2.132 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
-        // Halves that differ are two values, neighbours that do are as many.
+        // Two different halves count as two values, alternating values count one by one.
         let slow: Vec<f64> = (0..80).map(|i| f64::from(i / 40)).collect();
         let fast: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();
         assert!(mean_error_in_time(&slow) > 2.5 * mean_error(&slow));
         assert_eq!(mean_error_in_time(&fast), mean_error(&fast));
-        // Values that are up for half of the time: ten parts see it less than four.
+        // Values that are high for half of the time: ten parts show it less than four.
         let wave: Vec<f64> = (0..80)
             .map(|i| (f64::from(i) / 80.0 * std::f64::consts::TAU).sin())
             .collect();
@@ -167,8 +166,8 @@ mod tests {
         assert_eq!(share_range(0.0, 0.0), (0.0, 1.0));
     }
 
-    /// Of values that have nothing to do with each other, and of those that hang together for
-    /// a fortieth of the time.
+    /// Holds for independent values, and for values that are correlated over a fortieth of the
+    /// time.
     #[test]
     fn nine_of_ten_means_in_time_are_in_the_range() {
         const VALUES: usize = 80;
@@ -177,7 +176,7 @@ mod tests {
             const RUNS: usize = 2000;
             let mut one = || {
                 let mut now = 0.0;
-                // From an equilibrium.
+                // Starts in equilibrium.
                 let values: Vec<f64> = (0..2 * VALUES)
                     .map(|_| {
                         now = kept * now + rng.fraction() - 0.5;
@@ -200,7 +199,7 @@ mod tests {
             let apart = (got.0 - want.0).abs().max((got.1 - want.1).abs());
             assert!(apart < 0.03, "{got:?} {want:?}");
         };
-        // χ² of 2, 4 and 20 degrees of freedom at 5 and 95 % over these.
+        // χ² with 2, 4 and 20 degrees of freedom at 5 and 95 %, over the degrees of freedom.
         near(exponential_log_errors(1), (2.996f64.ln(), -0.0513f64.ln()));
         near(exponential_log_errors(2), (2.372f64.ln(), -0.1777f64.ln()));
         near(
@@ -209,7 +208,7 @@ mod tests {
         );
         assert_eq!(log_errors_of_sizes(&[]), None);
         assert_eq!(log_errors_of_sizes(&[7.0]), Some(exponential_log_errors(1)));
-        // Two that are far apart by chance, and ten that hardly differ.
+        // Two sizes that are far apart by chance, and ten that hardly differ.
         assert_eq!(
             log_errors_of_sizes(&[1.0, 16.0]),
             Some(exponential_log_errors(2))
@@ -217,7 +216,7 @@ mod tests {
         let alike: Vec<f64> = (0..10).map(|i| 10.0 + f64::from(i % 2)).collect();
         let (less, more) = log_errors_of_sizes(&alike).unwrap();
         assert!(less == more && less < 0.04, "{less}");
-        // Many that hang together say less than their number.
+        // Many correlated sizes tell less than as many independent ones.
         let wave: Vec<f64> = (0..400).map(|i| f64::from(1 + i / 100)).collect();
         let mixed: Vec<f64> = (0..400).map(|i| f64::from(1 + i % 4)).collect();
         let error = |sizes: &[f64]| log_errors_of_sizes(sizes).unwrap().1;

@@ -37,14 +37,13 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
     for r in &window.intervals {
         reports += u64::from(reported(r)) + u64::from(r.drops) + u64::from(r.out_of_sample);
         let scale = scale(r);
-        let (arrivals, drops) = (u64::from(r.arrivals), u64::from(r.drops));
+        let (arrivals, arrival_ip_bytes) = arrived(r);
         t.packets += u64::from(r.packets) * scale;
         t.wire_bytes += r.wire_bytes * scale;
         t.ip_bytes += r.ip_bytes * scale;
-        t.arrivals += arrivals.saturating_sub(drops) * scale + drops;
-        t.arrival_ip_bytes +=
-            r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes) * scale + r.drop_ip_bytes;
-        t.drops += drops;
+        t.arrivals += arrivals;
+        t.arrival_ip_bytes += arrival_ip_bytes;
+        t.drops += u64::from(r.drops);
         t.ce_marked += u64::from(r.ce_marked);
         // A dropped packet never met an empty queue.
         t.met_empty += u64::from(r.met_empty) * scale;
@@ -78,6 +77,17 @@ impl Totals {
 
 fn scale(r: &LinkInterval) -> u64 {
     1u64 << r.sampling_shift.min(31)
+}
+
+/// Returns the packets that arrived and their IP bytes, scaled up for sampling except for drops.
+pub(crate) fn arrived(r: &LinkInterval) -> (u64, u64) {
+    let (scale, drops) = (scale(r), u64::from(r.drops));
+    let left = u64::from(r.arrivals).saturating_sub(drops);
+    let left_ip_bytes = r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes);
+    (
+        left * scale + drops,
+        left_ip_bytes * scale + r.drop_ip_bytes,
+    )
 }
 
 /// Largest sampling shift of the reports.
@@ -164,10 +174,9 @@ pub(crate) fn batches(window: &LinkWindow<'_>) -> Batches {
     for at in 0..count {
         let (mut drops, mut arrivals, mut wire_bytes) = (0.0, 0.0, 0.0);
         while let Some(r) = rows.next_if(|r| part(r.start_ns) <= at) {
-            let scale = scale(r) as f64;
             drops += f64::from(r.drops);
-            arrivals += f64::from(r.arrivals.saturating_sub(r.drops)) * scale + f64::from(r.drops);
-            wire_bytes += r.wire_bytes as f64 * scale;
+            arrivals += arrived(r).0 as f64;
+            wire_bytes += r.wire_bytes as f64 * scale(r) as f64;
         }
         let whole = |gap: &std::ops::Range<u64>| part(gap.end - 1) < at || part(gap.start) > at;
         if window.gaps.iter().all(whole) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A browser's requests, as far as they matter here.
+//! A browser's requests to the controller.
 
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A JSON answer of the API.
+/// Requests a path of the API and returns the JSON response.
 pub(crate) fn get(address: &str, path: &str) -> Value {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
@@ -22,7 +22,7 @@ pub(crate) fn get(address: &str, path: &str) -> Value {
     serde_json::from_str(body).unwrap_or_else(|e| panic!("{path}: {e}: {head}"))
 }
 
-/// Listens to the events as the console does when it shows a link.
+/// Listens to the event stream as the console does when it shows a link.
 pub(crate) struct Listener {
     events: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
@@ -42,7 +42,7 @@ impl Listener {
         std::thread::spawn(move || {
             let mut buffer = vec![0u8; 1 << 20];
             let name = b"event: update";
-            // A name may be cut by two reads.
+            // A name may be split between two reads.
             let mut tail: Vec<u8> = Vec::new();
             while let Ok(n) = stream.read(&mut buffer) {
                 if n == 0 {
@@ -58,7 +58,7 @@ impl Listener {
         Self { events, bytes }
     }
 
-    /// Updates and bytes so far.
+    /// Returns the number of updates and bytes so far.
     pub(crate) fn seen(&self) -> (u64, u64) {
         let get = |n: &AtomicU64| n.load(Ordering::Relaxed);
         (get(&self.events), get(&self.bytes))

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tonic::{Request, Response, Status};
 
-/// Updates that wait to be written: a subscriber that reads too slowly is seen at once.
+/// Most updates that wait to be written: few, so that a slow subscriber shows at once.
 const WAITING: usize = 4;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -23,7 +23,7 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 struct Progress {
     live: AtomicU64,
     records: AtomicU64,
-    /// How late the last update of each collector was taken, the latest of them, us.
+    /// Longest delay until a live update was taken, over all collectors, us.
     behind_us: AtomicU64,
 }
 
@@ -48,12 +48,12 @@ impl Collectors {
         }
     }
 
-    /// Records sent so far.
+    /// Returns the number of live records sent so far.
     pub(crate) fn sent(&self) -> u64 {
         self.progress.records.load(Ordering::Relaxed)
     }
 
-    /// The longest that an update waited to be taken, in real time.
+    /// Returns the longest time that a live update waited to be taken.
     pub(crate) fn behind_s(&self) -> f64 {
         self.progress.behind_us.load(Ordering::Relaxed) as f64 / 1e6
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The load in this process and in simulated time: the cost of a second does not depend on the
-//! rest of the machine. Decoding, taking and estimating are counted, sockets are not.
+//! Measures the load in this process and in simulated time, so that the cost of a second does not
+//! depend on other processes. Includes decoding, storing and estimating, but not sockets.
 
 use crate::load::Load;
 use crate::process::own_cpu_s;
@@ -15,7 +15,7 @@ use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::Update;
 use tidemark_rules::Targets;
 
-/// CPU time of a simulated second, s, and what came of it.
+/// CPU time per simulated second, s, and the results of the run.
 pub(crate) struct Counted {
     pub taking_cpu_s: f64,
     pub estimating_cpu_s: f64,
@@ -72,7 +72,7 @@ pub(crate) fn measure(load: &Load) -> Counted {
         let taken = own_cpu_s();
         now_ns.store((second as i64 + 1) * 1_000_000_000, Ordering::Relaxed);
         if !measured {
-            // Bounds hold from the start; what is estimated does not matter yet.
+            // Memory bounds apply from the start; the estimates do not matter yet.
             if second % 10 == 9 {
                 tick::estimates(&core);
             }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which links there are, and the updates of each collector.
+//! The links, and the updates of each collector.
 
 use crate::options::Options;
 use crate::traffic::{CAPACITY_BPS, Swing};
@@ -9,7 +9,7 @@ use tidemark_proto::telemetry::{
 
 pub(crate) struct Load {
     pub options: Options,
-    /// Node and port of every link, those of a node together.
+    /// Node and port of every link, grouped by node.
     pub links: Vec<(u32, u32)>,
     swing: Swing,
 }
@@ -29,7 +29,7 @@ impl Load {
         }
     }
 
-    /// The links of a collector: whole switches.
+    /// Returns the links of a collector, as index, node and port; each switch has one collector.
     fn links_of(&self, collector: u32) -> impl Iterator<Item = (u64, u32, u32)> {
         let of = self.options.collectors;
         let all = self.links.iter().zip(0u64..);
@@ -65,7 +65,7 @@ impl Load {
         }
     }
 
-    /// The update of one interval, and its records.
+    /// Returns the update of one interval, and its number of records.
     pub(crate) fn update(&self, collector: u32, step: u64) -> (Update, u64) {
         let interval_ns = self.options.interval_ms * 1_000_000;
         let start_ns = step * interval_ns;
@@ -79,13 +79,13 @@ impl Load {
                 u.flows
                     .extend((0..self.options.flows).map(|f| flow_info(self.flow_id(i, f))));
             }
-            // Not all links lose at once.
+            // Links do not all lose packets at the same time.
             let part = self.swing.part(step + i * 7);
             let mut link = part.link.clone();
             (link.node_id, link.port, link.start_ns) = (node_id, port, start_ns);
             reports += u64::from(link.arrivals);
             u.link_intervals.push(link);
-            // One packet each in the first interval.
+            // Each has one packet, in the first interval.
             let packets = u32::from(step == 0);
             let idle = (1..self.options.queues).map(|queue| LinkInterval {
                 node_id,

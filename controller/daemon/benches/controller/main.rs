@@ -2,10 +2,10 @@
 //! The controller under many links: `cargo bench --locked -p tidemark-controller --bench controller
 //! [-- FLAG...]` (`make bench-controller BENCH="FLAG..."`).
 //!
-//! Collectors that generate telemetry serve it over real gRPC to the real program, first the past
-//! as quickly as it takes it, then in real time. Counted meanwhile: the program's CPU time and
-//! memory, and the event stream as the console asks for it; afterwards, from the history of every
-//! link, the seconds that it was estimated and advised in.
+//! Collectors serve generated telemetry over real gRPC to the real program: first the past as fast
+//! as the program takes it, then in real time. Measured meanwhile: the program's CPU time and
+//! memory, and the event stream that the console requests; afterwards, from the history of every
+//! link, the seconds in which the link was estimated and advised.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
@@ -24,15 +24,15 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Figures to reach, at the defaults of [`Options`].
+/// Limits to keep at the defaults of [`Options`].
 const MOST_CORES: f64 = 1.0;
 const MOST_RSS_MIB: f64 = 2048.0;
-/// Of seconds times links; the span's ends may cut one.
+/// Least share of the seconds times links; one second may be cut off at the ends of the span.
 const LEAST_SHARE: f64 = 0.95;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // `cargo test --benches` and such: only the bench command measures.
+    // Measures only under `cargo bench`, not under `cargo test --benches`.
     if !arguments.iter().any(|a| a == "--bench") {
         return;
     }
@@ -45,7 +45,7 @@ fn main() {
     table(&result);
 }
 
-/// CPU time and memory in simulated time: the figures of a busy machine.
+/// Measures CPU time and memory in simulated time, which also works on a busy machine.
 fn count(options: &Options) {
     let c = counted::measure(&Load::new(options));
     let result = json!({
@@ -119,7 +119,7 @@ fn measure(options: &Options) -> Value {
 
     let (mut estimated, mut advised) = (0, 0);
     for &(node, port) in &load.links {
-        // The newest point is of the last estimate.
+        // The newest point belongs to the last estimate.
         let path = format!(
             "/links/{node}/{port}/estimates?last_s={}&max_points=20000",
             options.measure_s

@@ -12,17 +12,17 @@ pub(crate) struct Options {
     pub switches: u32,
     pub collectors: u32,
     pub flows: u64,
-    /// Of each port; the first carries the flows, the others had a packet once.
+    /// Queues of each port; the first carries the flows, the others had a single packet.
     pub queues: u32,
     pub interval_ms: u64,
     pub base_rtt_ms: u64,
-    /// Telemetry sent at once at the start: what retention keeps is there when it is measured.
+    /// Length of the telemetry sent at once at the start, to fill the history before measuring.
     pub past_s: u64,
     pub settle_s: u64,
     pub measure_s: u64,
     pub json: Option<PathBuf>,
     pub program: PathBuf,
-    /// In simulated time, in this process: CPU time alone.
+    /// Whether to measure in simulated time in this process, without sockets.
     pub counted: bool,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program, and what it costs.
+//! The controller process, and its CPU time and memory.
 
 use crate::load::Load;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// With what an installation has: a state file, a log, targets.
+    /// Starts it like an installation: with a state file, an audit log and targets.
     pub(crate) fn start(load: &Load, collectors: &[SocketAddr]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("controller.toml");
@@ -56,25 +56,25 @@ impl Controller {
         }
     }
 
-    /// CPU time of all its threads so far.
+    /// Returns the CPU time of all its threads so far, s.
     pub(crate) fn cpu_s(&self) -> f64 {
         cpu_s(&self.child.id().to_string())
     }
 
-    /// Resident memory, now and at most so far.
+    /// Returns its resident memory, current and peak, MiB.
     pub(crate) fn rss_mib(&self) -> (f64, f64) {
         rss_mib(&self.child.id().to_string())
     }
 }
 
-/// CPU time of all threads of this process so far, ended ones too.
+/// Returns the CPU time of all threads of this process so far, including ended threads, s.
 pub(crate) fn own_cpu_s() -> f64 {
     let clock = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID;
     let spent = clock.now().unwrap();
     spent.tv_sec() as f64 + spent.tv_nsec() as f64 / 1e9
 }
 
-/// Resident memory of this process, now and at most so far.
+/// Returns the resident memory of this process, current and peak, MiB.
 pub(crate) fn own_rss_mib() -> (f64, f64) {
     rss_mib("self")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Records of a link over a swing of 3 s: flows whose windows grow until the queue is full and
-//! every one of them loses a packet, then halve.
+//! Records of a link over a swing of 3 s: the flows' windows grow until the queue is full and every
+//! flow loses a packet, then halve.
 
 use tidemark_proto::departures::{self, TENTHS};
 use tidemark_proto::histogram::Counts;
@@ -10,7 +10,7 @@ pub(crate) const CAPACITY_BPS: u64 = 100_000_000;
 const SWING_NS: u64 = 3_000_000_000;
 const LIMIT_BYTES: u64 = 250_000;
 
-/// The records of one interval; nodes, ports, flows and times are filled in.
+/// The records of one interval; nodes, ports, flows and times are filled in later.
 pub(crate) struct Part {
     pub link: LinkInterval,
     pub flows: Vec<FlowInterval>,
@@ -41,7 +41,7 @@ fn part(step: u64, steps: u64, interval_ns: u64, flows: u64, base_rtt_ns: u64) -
     let lossy = step == steps - 1;
     let packets = (interval_bytes / 1538 / flows.max(1)) as u32;
     let (all, all_drops) = (packets * flows as u32, u32::from(lossy) * flows as u32);
-    // The queue grows also within an interval.
+    // The queue also grows within an interval.
     let occupancy = |part: f64| {
         let grown = LIMIT_BYTES as f64 / 2.0 * (step as f64 + part) / steps as f64;
         LIMIT_BYTES / 2 + grown as u64

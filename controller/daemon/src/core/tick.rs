@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Work done once a second.
 //!
-//! The loops of the links of one switch run one after the other, those of
-//! different switches at once: a switch that is slow, or never answers, delays
-//! its own links. Requests of the drivers have their own time limits.
+//! The control loops of one switch's links run one after another, those of different switches
+//! concurrently: a switch that is slow, or never answers, delays only its own links. Drivers'
+//! requests have their own timeouts.
 
 use super::history::Point;
 use super::link_telemetry::LinkTelemetry;
@@ -20,10 +20,10 @@ use tidemark_estimators::LinkId;
 use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);
-/// A tick reports its work after this, even if some have not answered by then.
+/// A tick reports its results after this time, even if some switches have not answered by then.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Ticks until the task is aborted.
+/// Runs a tick every second until the task is aborted.
 pub async fn run(core: Arc<Core>) {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -45,7 +45,7 @@ pub async fn run(core: Arc<Core>) {
                 }
             }
         };
-        // Passes that wait for a switch go on.
+        // Passes that still wait for a switch continue.
         let _ = tokio::time::timeout(PATIENCE, all_ended).await;
         while passes.try_join_next().is_some() {}
         finish(&core);
@@ -56,7 +56,7 @@ pub async fn run(core: Arc<Core>) {
     }
 }
 
-/// One tick: estimates, advice, phases, then the loops of the links, to their end.
+/// Runs one tick to its end: estimates, advice, phases, then the control loops of the links.
 pub async fn once(core: &Arc<Core>) {
     work(core).await;
     loops(core).await;
@@ -75,8 +75,8 @@ async fn work(core: &Arc<Core>) {
     }
 }
 
-/// The first half of a tick: every link is estimated and advised, and phases
-/// are completed. It takes its time and waits for nothing.
+/// Runs the first half of a tick: estimates and advises the links, and completes phases. It may
+/// take long, but never waits for a switch.
 pub fn estimates(core: &Core) {
     let now = core.now();
     links(core);
@@ -84,11 +84,11 @@ pub fn estimates(core: &Core) {
     core.write(|s| s.forget_silent(now));
 }
 
-/// Links that are estimated before the first of them is advised: bounds the memory.
+/// Number of links that are estimated before the first of them is advised: bounds the memory.
 const TOGETHER: usize = 64;
 
-/// Estimates and advises the links that have news, in their turn. Estimates are most of the work, and change nothing:
-/// all cores take part in them.
+/// Estimates and advises the links that are due and have news. Estimates are most of the work and
+/// change no state, so that all cores take part in them.
 pub fn links(core: &Core) {
     let now = core.now();
     let known = core.read(|s| {
@@ -111,7 +111,7 @@ pub fn links(core: &Core) {
     }
 }
 
-/// The second half: the loops of the links, which may wait for switches.
+/// Runs the second half of a tick: the control loops of the links, which may wait for switches.
 pub async fn loops(core: &Core) {
     join_all(nodes(core).into_iter().map(|node| pass(core, node))).await;
     finish(core);
@@ -121,8 +121,8 @@ fn nodes(core: &Core) -> BTreeSet<u32> {
     core.read(|s| s.links.keys().map(|id| id.node_id).collect())
 }
 
-/// The loops of the links of a node, one after the other; nothing while they still
-/// wait for the switch since an earlier tick.
+/// Runs the control loops of a node's links, one after another. Does nothing while those of an
+/// earlier tick still wait for the switch.
 async fn pass(core: &Core, node: u32) {
     let under_way = match core.switches.get(&node).map(|s| s.driven.try_lock()) {
         Some(Err(_)) => {
@@ -148,17 +148,17 @@ fn finish(core: &Core) {
     core.emit(Event::Estimated { unix_ms });
 }
 
-/// The estimate of a link, and what it takes for granted.
+/// The estimate of a link, and the stationarity window on which it depends.
 struct Window {
     since: StationarityWindow,
     estimate: WindowEstimate,
 }
 
-/// An idle link is estimated again after so many seconds of its clock.
+/// Period in which an idle link is estimated again, in seconds of its clock.
 const IDLE_S: u64 = 10;
 
-/// True unless the last estimate still holds: its window had no packet, none has come since, and
-/// nothing of the link is under control. Such a link has news every [`IDLE_S`].
+/// Whether the link needs a new estimate. The last one still holds if its window had no packet,
+/// none arrived since, and control does not use the link; it is then renewed every [`IDLE_S`].
 fn has_news(s: &State, id: LinkId) -> bool {
     let observed = s.links.get(&id).filter(|l| !l.is_in_use());
     let last = observed.and_then(LinkControl::estimate);
@@ -179,15 +179,15 @@ fn window(s: &State, id: LinkId) -> Option<Window> {
     })
 }
 
-/// Whether link and records are still those that were estimated: no limit was set, no clock
-/// restarted meanwhile.
+/// Whether the estimate still applies to the link and its records: since then no limit was set and
+/// no clock restarted.
 fn is_current(s: &State, id: LinkId, window: &Window) -> bool {
     let link = s.links.get(&id).map(LinkControl::stationarity);
     let complete_ns = s.feed_of(id).map_or(0, |feed| feed.complete_ns(id));
     link == Some(window.since) && complete_ns >= window.estimate.estimate.to_ns
 }
 
-/// Takes the estimate of a link and advises. The lock is free while the advisor works.
+/// Applies the estimate of a link and advises. The lock is not held while the advisor works.
 fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
     let seen = core.write(|s| {
         let window = if is_current(s, id, &estimated) {
@@ -249,7 +249,7 @@ mod tests {
         queue: 0,
     };
 
-    /// A hundred records up to this second.
+    /// Returns a hundred records that end at this second.
     fn records(second: u64) -> Update {
         let start_ns = |i: u64| second * S - (100 - i) * (S / 100);
         let interval = |i| LinkInterval {
@@ -317,8 +317,8 @@ mod tests {
         assert_eq!(estimated_at(51, &idle(51)), Some(51));
     }
 
-    /// Between an estimate and its use others may change the link: what it was made of
-    /// has to be there still.
+    /// The link may change between an estimate and its use: the estimate's basis must still exist
+    /// then.
     #[test]
     fn an_estimate_of_a_link_that_changed_meanwhile_is_made_again() {
         let core = core();

@@ -5,10 +5,10 @@ use super::flows::Flow;
 use crate::types::Evidence;
 use tidemark_rules::quantiles::Z90;
 
-/// Correlated part of a flow's class error: none if its sender was probed, some if not, with or
-/// without evidence other than drops. Drops hit every flow, whatever limits it, and sampled reports
-/// show little else. Chosen so that N_b is in its range in nine of ten windows of runs with
-/// congestion controls and paths to which the weights were not fitted.
+/// Correlated part of a flow's class error, if its sender was probed, if not, and if drops are
+/// almost the only evidence, as with sampled reports: drops hit every flow, whatever limits it.
+/// Chosen so that N_b is in its range in nine of ten windows of runs with congestion controls and
+/// paths to which the weights were not fitted; each by itself, so drops need not have the largest.
 const PROBED: f64 = 0.0;
 const INFERRED: f64 = 0.5;
 const DROPS_ALONE: f64 = 0.4;

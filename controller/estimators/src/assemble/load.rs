@@ -6,7 +6,7 @@ use super::class_error::ClassSum;
 use super::flows::Flow;
 use crate::stats::{mean_error, quantile, weighted_median};
 use crate::types::{Estimate, Evidence, FlowClass};
-use crate::utilisation::Totals;
+use crate::utilisation::{Totals, arrived};
 use crate::window::LinkWindow;
 
 pub(super) struct Load {
@@ -123,10 +123,8 @@ impl Parts {
         let overhead = f64::from(window.info.wire_overhead_bytes);
         for r in &window.intervals {
             if let Some(part) = parts.get_mut(place(r.start_ns)) {
-                let passed = f64::from(r.arrivals - r.drops.min(r.arrivals));
-                let stands_for = f64::from(1u32 << r.sampling_shift.min(31));
-                let bytes = r.arrival_ip_bytes as f64 + (passed + f64::from(r.drops)) * overhead;
-                part.offered += bytes * stands_for / full;
+                let (arrivals, ip_bytes) = arrived(r);
+                part.offered += (ip_bytes as f64 + arrivals as f64 * overhead) / full;
             }
         }
         let of_lbp = flows
@@ -175,5 +173,55 @@ fn largest_rate(f: &Flow<'_, '_>) -> f64 {
     match (window_bytes, f.base_rtt) {
         (Some(w), Some(b)) if b.seconds > 0.0 => rate.max(w / b.seconds),
         _ => rate,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EstimatorConfig;
+    use crate::store::Store;
+    use crate::types::{LinkId, LinkInfo};
+    use crate::utilisation::totals;
+    use tidemark_proto::telemetry::LinkInterval;
+
+    const INTERVAL_NS: u64 = 10_000_000;
+
+    /// One packet in eight is reported, and every drop; packets drop only in the last part.
+    #[test]
+    fn the_loads_of_the_parts_average_to_the_load_with_drops_of_sampled_packets() {
+        let mut store = Store::default();
+        for i in 0..100 {
+            let drops = if i < 75 { 0 } else { 8 };
+            let record = LinkInterval {
+                node_id: 1,
+                port: 1,
+                start_ns: i * INTERVAL_NS,
+                duration_ns: INTERVAL_NS,
+                packets: 10,
+                arrivals: 10 + drops,
+                arrival_ip_bytes: u64::from(10 + drops) * 1500,
+                drops,
+                drop_ip_bytes: u64::from(drops) * 1500,
+                sampling_shift: 3,
+                ..LinkInterval::default()
+            };
+            store.push_link_interval(record, usize::MAX);
+        }
+        let info = LinkInfo {
+            capacity_bps: 100_000_000,
+            wire_overhead_bytes: 38,
+            ..LinkInfo::default()
+        };
+        let (config, id) = (EstimatorConfig::default(), LinkId::new(1, 1, 0));
+        let window = LinkWindow::gather(&store, &config, id, Some(&info), 0, 100 * INTERVAL_NS);
+        let rho = load(&window, &totals(&window), &[], Evidence::Passive).rho;
+        assert!(
+            (rho.value - 8200.0 * 1538.0 / 12.5e6).abs() < 1e-9,
+            "{rho:?}"
+        );
+        let parts = Parts::of(&window, &[], 12.5e6, 1.0).0.map(|p| p.offered);
+        let mean = parts.iter().sum::<f64>() / PARTS as f64;
+        assert!((mean - rho.value).abs() < 1e-9, "{parts:?} {rho:?}");
     }
 }

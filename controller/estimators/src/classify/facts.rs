@@ -14,14 +14,14 @@ use tidemark_proto::telemetry::ProbeInterval;
 /// Round trips needed before a shape means anything.
 const LEAST_RTTS: f64 = 8.0;
 
-/// With fewer packets in flight srtt has the receiver's timer of delayed
-/// acknowledgements (RFC 1122: up to 500 ms, Linux from 40 ms): no queue elsewhere.
+/// Least packets in flight for srtt to show queueing: with fewer it includes the receiver's
+/// delayed-ACK timer (RFC 1122: up to 500 ms, Linux from 40 ms).
 const NO_TIMER_PKTS: f64 = 3.0;
 
-/// Records whose median stands for all.
+/// Least number of records for a median.
 const LEAST_RECORDS: usize = 20;
 
-/// Median waiting times of a flow's packets, by place.
+/// Base RTT of a flow, and the median times that its packets wait at this link and elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub base_s: f64,
@@ -31,33 +31,33 @@ pub(super) struct Waiting {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    /// How far the receiver's window limits it; all zero when not probed.
+    /// How far the receiver's window limits the flow; all zero if not probed.
     pub receiver_window: ReceiverWindow,
-    /// Share of samples with the bytes in flight well below both windows.
+    /// Share of samples whose bytes in flight are well below both windows.
     pub held_back: f64,
-    /// Its slow-start threshold was never set; `None` when not probed.
+    /// Whether the slow-start threshold was never set; `None` if not probed.
     pub initial_slow_start: Option<bool>,
-    /// `None` when not probed.
+    /// `None` if not probed.
     pub waiting: Option<Waiting>,
-    /// Shape of its packets in flight as the switch sees them; `None` without a
-    /// base RTT, with sampled packets, or when too short.
+    /// Shape of the packets in flight as the switch sees them; `None` without a base RTT, with
+    /// sampled packets, or if the history is too short.
     pub shape: Option<Shape>,
-    /// Most it had in flight; `None` as of the shape, where round trips are short, and when
-    /// probed.
+    /// Most packets in flight; `None` without a base RTT, with sampled packets, if probed, or if
+    /// round trips are shorter than a record.
     pub ceiling: Option<Ceiling>,
-    /// How its arrivals follow its departures.
+    /// How the flow's arrivals follow its departures.
     pub echo: Option<Echo>,
-    /// Mean packets in flight in the window; of an unprobed flow without a known
-    /// base RTT with the usual one.
+    /// Mean packets in flight in the window; the default RTT is used for an unprobed, unsampled
+    /// flow without a base RTT.
     pub in_flight_pkts: Option<f64>,
     /// Mean round trip in the window, s; `None` without a base RTT.
     pub rtt_s: Option<f64>,
-    /// Mean rate on the wire in the window.
+    /// Mean rate on the wire in the window, bytes/s.
     pub bytes_per_s: f64,
 }
 
-/// Facts from the history: the same for every window that ends with it and is no longer than
-/// `memory_s`.
+/// Computes the facts from the history, which are the same for every window that ends with it and
+/// is no longer than `memory_s`.
 pub(super) fn from_history(
     flow: &FlowWindow<'_>,
     echo: Option<Echo>,
@@ -71,7 +71,7 @@ pub(super) fn from_history(
         Facts::default()
     };
     facts.echo = echo;
-    // A count of a part of the packets varies more than any window.
+    // Sampled counts vary more than a window does.
     if let Some(base) = base.filter(|_| flow.sampling <= 1.0) {
         let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
         let recent = flow.life.last_ns.saturating_sub(memory_ns);
@@ -80,7 +80,7 @@ pub(super) fn from_history(
         let losses_ns = losses_ns(flow);
         let base_s = base.seconds + base.transmission_s;
         let moments = moments(flow, base_s, since, flow.life.last_ns);
-        // Of a probed flow the window itself is seen, and what ends its growth.
+        // A probed flow shows its window, and why it stops growing, directly.
         if !flow.probed() {
             facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
         }
@@ -139,7 +139,7 @@ fn from_probe(flow: &FlowWindow<'_>, echo: Option<Echo>, reductions: &[Reduction
         let receiver = f64::from(p.snd_wnd_last_bytes);
         let congestion = f64::from(p.cwnd_max) * mss;
         let receives_less = receiver <= congestion;
-        // A window that is no multiple of the segment leaves a part unused.
+        // A part of a window that is not a multiple of the MSS stays unused.
         let limited = receives_less && in_flight + mss > 0.9 * receiver;
         watch.sample(start_ns, limited);
         let window = if receives_less { receiver } else { congestion };
@@ -161,7 +161,7 @@ fn from_probe(flow: &FlowWindow<'_>, echo: Option<Echo>, reductions: &[Reduction
     facts
 }
 
-/// The records with samples of the sender, by their start, ns.
+/// Returns the records' sender samples, each with the start of its record, ns.
 fn with_samples<'a>(flow: &FlowWindow<'a>) -> impl Iterator<Item = (u64, &'a ProbeInterval)> {
     let probes = flow
         .history
@@ -170,7 +170,7 @@ fn with_samples<'a>(flow: &FlowWindow<'a>) -> impl Iterator<Item = (u64, &'a Pro
     probes.filter(|(_, p)| p.samples > 0)
 }
 
-/// Waiting times of a probed flow's packets; `None` with few samples.
+/// Returns the waiting times of a probed flow's packets; `None` with too few samples.
 fn waiting(flow: &FlowWindow<'_>, echo: Option<Echo>) -> Option<Waiting> {
     let clocked = echo.filter(|e| flow.sampling > 1.0 && e.clocks());
     let no_timer_bytes = NO_TIMER_PKTS * f64::from(flow.mss_bytes());
@@ -192,7 +192,7 @@ fn waiting(flow: &FlowWindow<'_>, echo: Option<Echo>) -> Option<Waiting> {
     let handshake_us = flow.info.map(|i| i.handshake_rtt_ns as f64 / 1e3);
     let handshake_us = handshake_us.filter(|&h| h > 0.0).unwrap_or(f64::INFINITY);
     let base_us = match clocked {
-        // Delays of a part of the packets do not agree with each smoothed round trip.
+        // The delays of sampled packets do not match every smoothed round trip.
         Some(echo) => handshake_us.min(echo.lag_s * 1e6),
         None if least_us < u64::MAX => handshake_us.min(least_us as f64),
         None => handshake_us,
@@ -204,8 +204,8 @@ fn waiting(flow: &FlowWindow<'_>, echo: Option<Echo>) -> Option<Waiting> {
     let with_packets = flow.history.iter().filter(|r| r.packets > 0);
     here_us.extend(with_packets.map(|r| r.delay_sum_ns as f64 / f64::from(r.packets) / 1e3));
     let here = quantile(&here_us, 0.5)?;
-    // If sample and delay agree, the wait for a second packet to acknowledge is taken
-    // out too.
+    // If samples and delays match, the smallest difference of each record also excludes the
+    // wait of delayed ACKs.
     let beyond = if clocked.is_none() && without_delay_us.len() >= LEAST_RECORDS {
         quantile(&without_delay_us, 0.5)?
     } else {

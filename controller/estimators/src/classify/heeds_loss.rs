@@ -6,16 +6,16 @@ use super::observation::packets;
 use crate::reductions::Reduction;
 use crate::window::FlowWindow;
 
-/// Loss events of a flow needed to see whether it heeds them.
+/// Least number of loss events to judge whether a flow reduces on them.
 const EVENTS_HEEDED: usize = 4;
-/// More than the law allows by this factor is beyond how well each is known.
+/// Factor by which the packets in flight must exceed a window law, since both are inexact.
 const BEYOND: f64 = 2.0;
-/// Below as many segments Scalable grows by a segment per RTT.
+/// Window in segments below which Scalable TCP grows by one segment per RTT.
 const SCALABLE_FROM: f64 = 50.0;
 
-/// Whether a flow keeps more in flight than any that reduces on loss could after
-/// the losses it had here, `events` of them: BBR and its like. Where most were marks it may
-/// reduce by their share (DCTCP), which no law of losses tells.
+/// Whether a flow keeps more packets in flight than a loss-based congestion control could after
+/// `events` loss events here, as BBR does. False if more packets were marked than dropped: the flow
+/// may reduce by the share of marks (DCTCP), to which no loss law applies.
 pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -> bool {
     let (Some(shape), true) = (facts.shape, events >= EVENTS_HEEDED) else {
         return false;
@@ -28,19 +28,18 @@ pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -
     shape.mean > BEYOND * largest_window(packets / events as f64, rtt_s)
 }
 
-/// Whether a window is seen to fall, and to stay there, on half of the loss events and
-/// more: no law of windows says more than that.
+/// Whether the window fell, and stayed down, after at least half of the loss events: no window law
+/// is better evidence.
 pub(super) fn falls_on_loss(reductions: &[Reduction], events: usize) -> bool {
     let falls = |r: &&Reduction| r.counts && r.local && !r.restored && r.after < r.before;
     let fell = reductions.iter().filter(falls).count();
     events > 0 && 2 * fell >= events
 }
 
-/// Largest mean window (segments) of the congestion controls that reduce on loss,
-/// with a loss event every `packets` packets: Reno that grows a segment per RTT
-/// (Mathis et al., CCR 1997), CUBIC (RFC 9438 §5.1, eq. 6), Scalable TCP (Kelly,
-/// CCR 2003: a/b, with b = 1/8; a = 0.02 as in ns-3, twice the paper's, from 1/a segments
-/// on).
+/// Returns the largest mean window (segments) of the loss-based congestion controls with one loss
+/// event per `packets` packets: Reno, growing by a segment per RTT (Mathis et al., CCR 1997), CUBIC
+/// (RFC 9438 §5.1, eq. 6), Scalable TCP (Kelly, CCR 2003: a/b, with b = 1/8; a = 0.02 as in ns-3,
+/// twice the paper's, from 1/a segments on).
 fn largest_window(packets: f64, rtt_s: f64) -> f64 {
     let reno = 1.5f64.sqrt() * packets.sqrt();
     let cubic = 1.054 * (packets * rtt_s).powf(0.75);
@@ -54,7 +53,7 @@ mod tests {
 
     #[test]
     fn the_most_aggressive_law_decides() {
-        // One in 100 at 20 ms is Reno's, at 700 ms CUBIC's, one in 10000 Scalable's.
+        // With one loss in 100 packets Reno decides at 20 ms, CUBIC at 700 ms; in 10000, Scalable.
         assert!((largest_window(100.0, 0.02) - 12.25).abs() < 0.01);
         assert!((largest_window(100.0, 0.7) - 25.5).abs() < 0.1);
         assert_eq!(largest_window(1e4, 0.02), 1600.0);

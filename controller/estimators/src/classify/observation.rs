@@ -11,34 +11,34 @@ use crate::types::CongestionControl;
 use crate::window::FlowWindow;
 use serde::{Deserialize, Serialize};
 
-/// Round trip of a flow of which none is known, s.
+/// RTT assumed for a flow whose RTT is unknown, s.
 const SHORT_RTT_S: f64 = 0.1;
 
-/// All that the log-odds of a flow follow from. Pure data, so that the
-/// calibration can weigh it again with other weights.
+/// Inputs of a flow's log-odds. Plain data, so that the calibration can evaluate them again with
+/// other weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    /// The sender's window is seen.
+    /// Whether the sender's window is known.
     pub probed: bool,
-    /// Every packet is reported.
+    /// Whether every packet is reported.
     pub unsampled: bool,
-    /// The window follows a model of the path (BBR).
+    /// Whether the window follows a model of the path (BBR).
     pub model_based: bool,
-    /// A greedy flow can have its bottleneck at this link.
+    /// Whether a greedy flow can have its bottleneck at this link.
     pub busy: bool,
-    /// The flow lost packets here, or they were marked.
+    /// Whether packets of the flow were dropped or CE-marked here.
     pub dropped_here: bool,
-    /// More of its packets were marked here than dropped.
+    /// Whether more of the flow's packets were CE-marked here than dropped.
     pub marked_here: bool,
-    /// Reductions after a drop here, those long ago counting less.
+    /// Number of reductions after a drop here, weighted less with age.
     pub local: f64,
-    /// Reductions without a drop here, those long ago counting less.
+    /// Number of reductions without a drop here, weighted less with age.
     pub remote: f64,
     /// Number of reductions.
     pub reductions: u32,
     /// Number of reductions after a drop here.
     pub reductions_local: u32,
-    /// Base RTT, where it is known how long packets wait, s.
+    /// Base RTT, if the waiting times are known, s.
     pub wait_base_s: Option<f64>,
     /// Median time that packets wait here, s.
     pub wait_here_s: Option<f64>,
@@ -46,35 +46,35 @@ pub struct Observation {
     pub wait_elsewhere_s: Option<f64>,
     /// Mean packets in flight.
     pub in_flight_pkts: Option<f64>,
-    /// Mean round trip, where the base RTT is known, s.
+    /// Mean RTT, if the base RTT is known, s.
     pub rtt_s: Option<f64>,
-    /// Packets of the flow that are remembered.
+    /// Number of packets in the flow's history, scaled up for sampling.
     pub packets: f64,
-    /// Drops at the link in the window, and round trips of flows with CE marks.
+    /// Drops at the link in the window, plus round trips in which a flow was CE-marked.
     pub link_drops: u64,
     /// `link_drops` over the arrivals of the link.
     pub link_loss_rate: f64,
-    /// 90th percentile of the packets in flight, where their shape is known.
+    /// 90th percentile of the packets in flight, if their shape is known.
     pub top_pkts: Option<f64>,
-    /// Share of the time at that top.
+    /// Share of the time at `top_pkts`.
     pub at_top: f64,
-    /// Round trips that the shape rests on.
+    /// Number of round trips in the shape.
     pub shape_rtts: f64,
     /// Segments per RTT by which the packets in flight grow between losses.
     pub growth: Option<f64>,
-    /// Round trips that the growth rests on.
+    /// Number of round trips over which `growth` is measured.
     pub growth_rtts: f64,
-    /// Most packets in flight of an unprobed flow, where that is seen.
+    /// Most packets in flight of an unprobed flow, if known.
     pub most_pkts: Option<f64>,
-    /// Times without a loss that were long enough for one more.
+    /// Stretches without a loss that were long enough to grow by one more packet.
     pub grown_past: u32,
-    /// Share of its packets that earlier ones of it clock, where enough came to tell.
+    /// Arrivals clocked by a departure, per departure, if there are enough packets to tell.
     pub echo_share: Option<f64>,
-    /// Rate over the link's capacity; 0 where that is not known.
+    /// Rate over the link's capacity; 0 if the capacity is unknown.
     pub rate_share: f64,
-    /// Takes nearly all of the link, and its packets wait here.
+    /// Whether the flow takes nearly all of the link's capacity and its packets wait here.
     pub fills_link: bool,
-    /// Share of the samples with in flight well below both windows.
+    /// Share of samples whose bytes in flight are well below both windows.
     pub held_back: f64,
 }
 
@@ -100,7 +100,7 @@ impl Observation {
             in_flight_pkts: facts.in_flight_pkts,
             rtt_s: facts.rtt_s,
             packets: packets(flow),
-            // The window law is of halvings.
+            // The window law assumes halvings.
             link_drops: if recognised.cc == CongestionControl::Dctcp {
                 0
             } else {
@@ -141,7 +141,7 @@ impl Observation {
     }
 }
 
-/// Packets of the flow that are remembered, sampling undone.
+/// Returns the number of packets in the flow's history, scaled up for sampling.
 pub(super) fn packets(flow: &FlowWindow<'_>) -> f64 {
     flow.life.reported as f64 * flow.sampling
 }

@@ -11,15 +11,15 @@ use crate::rtt::BaseRtt;
 use crate::types::CongestionControl;
 use crate::window::FlowWindow;
 
-/// Facts from the history of a flow up to the end of the window, the same for every window
-/// within it that ends there: most of the cost of a class.
+/// Facts from a flow's history up to the end of the window, shared by all shorter windows that end
+/// there: most of the cost of classifying a flow.
 #[derive(Debug)]
 pub(crate) struct Past {
-    /// Significant ones, in order.
+    /// Significant reductions, ordered by time.
     pub reductions: Vec<Reduction>,
-    /// By its reductions alone.
+    /// Congestion control, recognised by reductions and marks alone.
     pub(super) recognised: Recognised,
-    /// Loss events here; of a probed flow that heeds them, they are no more than these.
+    /// Number of loss events here; an upper bound for a probed flow that reduces on loss.
     pub(super) events: usize,
     pub(super) facts: Facts,
 }
@@ -51,8 +51,8 @@ impl Past {
         }
         let reductions = probed(flow, base, config);
         let facts = from_history(flow, echo, base, &reductions, config);
-        // Each of its records has a round trip: the usual one is needed for this alone, and not
-        // if the flow heeds even so many events.
+        // Counting loss events needs the median RTT of all records. It is skipped if the flow would
+        // not defy loss even if each drop or mark were an event.
         let most = flow.signals_ns.len();
         let events = if defies_loss(flow, &facts, most) {
             here().1.len()

@@ -4,21 +4,21 @@
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
-/// Points looked at per round trip.
+/// Number of points per round trip.
 const POINTS_PER_RTT: f64 = 8.0;
-/// However long the history, no more points than this.
+/// Largest number of points, however long the history.
 const MAX_POINTS: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Moment {
     pub time_ns: u64,
     pub packets: f64,
-    /// Base RTT and queueing delay here, s.
+    /// Base RTT plus queueing delay here, s.
     pub rtt_s: f64,
 }
 
-/// The flow's packets in flight between two times, from its records with the
-/// base RTT `base_s`.
+/// Returns the flow's packets in flight between two times, from its records and its base RTT
+/// `base_s`.
 pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u64) -> Vec<Moment> {
     let mut with_packets = flow.history.iter().filter(|r| r.packets > 0);
     let Some(first) = with_packets.next() else {
@@ -36,7 +36,7 @@ pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u
         .max(interval)
         .max((end - begin) / MAX_POINTS);
     let (before, records) = since(&flow.history, (begin as f64 - base_ns.max(0.0)) as u64);
-    // Packets that left up to a time, linear within a record.
+    // Number of packets that left by a time, linear within a record.
     let mut total = before as f64;
     let mut curve: Vec<(f64, f64)> = Vec::with_capacity(2 * records.len());
     let mut delays: Vec<(f64, f64)> = Vec::with_capacity(records.len());
@@ -72,8 +72,8 @@ pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u
     out
 }
 
-/// The records that tell of `time_ns` and later, and the packets of those before: of the latter
-/// the last one with packets is among the former, as what left by its end still counts.
+/// Returns the records needed from `time_ns` on, preceded by the number of packets in all earlier
+/// records. The last record with packets that ends by `time_ns` is still needed.
 fn since<'r, 'a>(history: &'r [&'a FlowInterval], time_ns: u64) -> (u64, &'r [&'a FlowInterval]) {
     let (mut packets, mut last_packets, mut from) = (0, 0, 0);
     for (i, r) in history.iter().enumerate().filter(|(_, r)| r.packets > 0) {
@@ -85,7 +85,7 @@ fn since<'r, 'a>(history: &'r [&'a FlowInterval], time_ns: u64) -> (u64, &'r [&'
     (packets, history.get(from..).unwrap_or_default())
 }
 
-/// Linear interpolation at arguments that hardly ever go back.
+/// Linear interpolation at arguments that rarely decrease.
 struct Cursor<'a> {
     points: &'a [(f64, f64)],
     next: usize,
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(Cursor::new(&[]).at(1.0), 0.0);
     }
 
-    /// As if every record of the history were looked at.
+    /// The result is as if every record of the history were used.
     #[test]
     fn moments_begin_where_they_are_asked_for() {
         const MS: u64 = 1_000_000;

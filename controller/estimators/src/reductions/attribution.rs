@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A reduction, and the drop or CE mark at this link that may have caused it.
+//! Attributes reductions to the drops and CE marks at this link that may have caused them.
 
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
@@ -8,45 +8,43 @@ use crate::window::FlowWindow;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reduction {
-    /// Start of the interval in which it was first seen.
+    /// Start of the interval in which the reduction was first seen.
     pub time_ns: u64,
-    /// Round trip at that time; 0 where none was needed.
+    /// RTT at that time; 0 if not needed.
     pub rtt_ns: u64,
     /// Window (segments) or rate before and after.
     pub before: f64,
     pub after: f64,
-    /// Slow-start threshold set by it over the window before.
+    /// Slow-start threshold that it set, over the window before.
     pub threshold_ratio: Option<f64>,
-    /// The level before came back within a few RTTs.
+    /// Whether the level before came back within a few RTTs.
     pub restored: bool,
-    /// A drop or CE mark of the flow at this link precedes it.
+    /// Whether a drop or CE mark of the flow at this link precedes it.
     pub local: bool,
-    /// It shows where the flow is bottlenecked. Not so a dip of the window
-    /// without a new slow-start threshold, nor a second reduction by the same
-    /// loss event.
+    /// Whether it shows where the flow is bottlenecked. A dip of the window without a new
+    /// slow-start threshold does not, nor does a second reduction by the same loss event.
     pub counts: bool,
 }
 
-/// Retransmission timeouts take at least this long to show a drop (Linux 200 ms,
-/// RFC 6298 1 s).
+/// Extra lookback for retransmission timeouts, which follow a drop after at least 200 ms (Linux)
+/// or 1 s (RFC 6298).
 const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
 
-/// Event that precedes a reduction.
+/// Cause of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// A drop or CE mark at this link that explains no earlier reduction.
     Signal,
-    /// Only such that explain an earlier one: the same loss event goes on.
+    /// Only drops or CE marks that explain an earlier reduction: the same loss event goes on.
     SameEvent,
     /// No drop or CE mark at this link.
     Elsewhere,
 }
 
-/// Attributes reductions, in order of time, to the flow's drops and CE marks at
-/// the link.
+/// Attributes reductions, in order of time, to the flow's drops and CE marks at the link.
 pub(crate) struct Attribution<'a> {
     signals_ns: &'a [u64],
-    /// Signals up to here have explained a reduction.
+    /// Time of the newest signal that explained a reduction.
     explained_ns: u64,
 }
 
@@ -58,14 +56,14 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// Cause of a reduction seen in the interval that starts at `time_ns`.
+    /// Returns the cause of a reduction seen in the interval that starts at `time_ns`.
     pub fn cause(&mut self, time_ns: u64, interval_ns: u64, rtt_ns: u64, timeout: bool) -> Cause {
         let mut lookback = 2 * rtt_ns + 2 * interval_ns;
         if timeout {
             lookback += TIMEOUT_LOOKBACK_NS + rtt_ns;
         }
         let from = time_ns.saturating_sub(lookback);
-        // The interval in which the reduction shows may hold the signal too.
+        // The signal may be in the same interval as the reduction.
         let to = time_ns + interval_ns;
         let first = self.signals_ns.partition_point(|&d| d < from);
         let after = self.signals_ns.partition_point(|&d| d < to);
@@ -85,9 +83,8 @@ impl<'a> Attribution<'a> {
     }
 }
 
-/// Time a round trip took in the record, from the best that is known, ns. `base` is that
-/// of the flow where it was looked for: that of a probed flow may hold what it waits
-/// elsewhere.
+/// Returns the RTT during the record from the best source known, ns. `base` is the flow's base RTT,
+/// if it was determined; one from probe samples is ignored, since it may include waiting elsewhere.
 pub(crate) fn rtt_ns(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,

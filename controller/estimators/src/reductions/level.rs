@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The level of a window: its largest value of a moment ago.
+//! The level of a window: its largest recent value.
 
-/// The largest of the values that came lately, in order of time.
+/// Tracks the largest of the recent values, which are added in order of time.
 #[derive(Default)]
 pub(super) struct Level {
-    /// Time (ns) and value, from `first` on: each is larger than all that came after it. The
-    /// others will never be the largest.
+    /// Times (ns) and values from index `first` on, each value larger than all later ones. Other
+    /// values can never be the largest.
     kept: Vec<(u64, u32)>,
     first: usize,
 }
 
 impl Level {
-    /// Adds a value, not earlier than the others.
+    /// Adds a value; `time_ns` must not decrease.
     pub fn push(&mut self, time_ns: u64, value: u32) {
         while self.kept.len() > self.first && self.kept.last().is_some_and(|k| k.1 <= value) {
             self.kept.pop();
@@ -19,7 +19,7 @@ impl Level {
         self.kept.push((time_ns, value));
     }
 
-    /// Forgets those older than `lasts_ns`, but for the newest.
+    /// Forgets values older than `lasts_ns`, except the newest.
     pub fn forget(&mut self, now_ns: u64, lasts_ns: u64) {
         while self.kept.len() > self.first + 1
             && let Some(oldest) = self.kept.get(self.first)
@@ -34,7 +34,7 @@ impl Level {
         self.first = 0;
     }
 
-    /// The largest, if any.
+    /// Returns the largest value, if any.
     pub fn largest(&self) -> Option<u32> {
         self.kept.get(self.first).map(|k| k.1)
     }
@@ -47,7 +47,7 @@ mod tests {
     use std::collections::VecDeque;
 
     proptest! {
-        /// As if each value were kept until it is too old.
+        /// Compares with keeping each value until it is too old.
         #[test]
         fn is_the_largest_of_all(
             steps in prop::collection::vec((0..5u64, 0..20u64, 0..9u32, 0..40u32), 0..80)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Loss episodes seen from the switch alone.
 //!
-//! A flow that lost a packet retransmits it and reduces. A packet dropped here
-//! is reported as such; a retransmission without a drop here stands for a loss
-//! elsewhere.
+//! A flow that lost a packet retransmits it and reduces. A packet dropped here is reported; a
+//! retransmission without a drop here indicates a loss elsewhere.
 
 use super::attribution::{Attribution, Cause, Reduction, rtt_ns};
 use crate::config::EstimatorConfig;
@@ -11,8 +10,8 @@ use crate::rtt::BaseRtt;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
-/// Every loss response of a flow over its history, in order: those to what was lost `here`,
-/// and the others. `typical_rtt_ns` is [`typical_rtt_ns`] of the flow.
+/// Returns every loss response of a flow over its history, ordered by time: the given responses to
+/// losses `here`, and those to losses elsewhere. `typical_rtt_ns` is from [`typical_rtt_ns`].
 pub(crate) fn passive(
     flow: &FlowWindow<'_>,
     here: Vec<Reduction>,
@@ -26,7 +25,7 @@ pub(crate) fn passive(
     found
 }
 
-/// Median round trip of the records, ns.
+/// Returns the median RTT over the records, ns.
 pub(crate) fn typical_rtt_ns(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -38,7 +37,7 @@ pub(crate) fn typical_rtt_ns(
     quantile(&rtts, 0.5).unwrap_or(config.default_rtt_ms * 1e6) as u64
 }
 
-/// Drops or CE marks here, those within one RTT counted once.
+/// Returns the loss episodes here: drops or CE marks within one RTT count once.
 pub(crate) fn episodes(signals_ns: &[u64], rtt_ns: u64) -> Vec<Reduction> {
     let rtt = rtt_ns.max(1);
     let mut found: Vec<Reduction> = Vec::new();
@@ -52,8 +51,8 @@ pub(crate) fn episodes(signals_ns: &[u64], rtt_ns: u64) -> Vec<Reduction> {
     found
 }
 
-/// Retransmissions that no drop here explains. A mark explains none: what is marked
-/// arrives.
+/// Returns the retransmissions that no drop here explains. A CE mark explains none, because marked
+/// packets arrive.
 fn retransmissions(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,

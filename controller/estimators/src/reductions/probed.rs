@@ -15,24 +15,23 @@ const LOSS: u32 = 4;
 /// `ssthresh` of a socket that never reduced.
 pub(crate) const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
 
-/// A fall below this part of the level counts where the slow-start threshold
-/// was set at the same time: only a reduction sets it below the window. Keeps
-/// the milder ones (Scalable: 7/8).
+/// A fall below this part of the level counts if the slow-start threshold was set at the same time:
+/// only a reduction sets it below the window. Includes mild reductions (Scalable TCP: 7/8).
 const WITH_THRESHOLD: f64 = 0.95;
 
-/// RTTs between reductions of which neither belongs to the other.
+/// Least RTTs between two separate reductions.
 const APART_RTTS: u64 = 3;
 
-/// The level before counts as restored within this many RTTs (at most a
-/// second), and the 200 ms that BBR probes for the base RTT.
+/// Longest time for the level before to count as restored: this many RTTs (at most a second), plus
+/// slightly more than the 200 ms for which BBR probes for the base RTT.
 const RESTORED_RTTS: u64 = 3;
 const PROBE_RTT_NS: u64 = 250_000_000;
 
-/// Every significant reduction of a probed flow over its history, in order.
+/// Returns every significant reduction of a probed flow over its history, ordered by time.
 ///
-/// The level is the largest window of the last one and a half RTTs, or the last
-/// seen where samples are rarer. One reduction lasts until the window has
-/// stopped falling for an RTT (proportional rate reduction spreads it over one).
+/// The level is the largest window of the last one and a half RTTs, or the last one seen if samples
+/// are rarer. A reduction lasts until the window has not fallen for an RTT (proportional rate
+/// reduction spreads it over one).
 pub(crate) fn probed(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -48,7 +47,7 @@ pub(crate) fn probed(
         let Some(p) = &record.probe else { continue };
         let rtt = rtt_ns(flow, base, record, config);
         let at = record.start_ns;
-        // The level of a moment ago.
+        // Leaves the recent values, which give the level.
         recent.forget(at, rtt + rtt / 2 + record.duration_ns);
         let smallest = p.cwnd_min.max(1);
         let low = f64::from(smallest);
@@ -80,15 +79,15 @@ pub(crate) fn probed(
             // a reduction is the end of its recovery.
             let is_apart = |r: &Reduction| at > r.time_ns + APART_RTTS * rtt;
             let apart = (fell || mild) && found.last().is_none_or(is_apart);
-            // The threshold stands at what a regular sawtooth set it to each time.
+            // A regular sawtooth falls to the same threshold each time.
             let again = apart && p.ssthresh_last != SSTHRESH_UNSET && {
                 let threshold = f64::from(p.ssthresh_last);
                 threshold <= WITH_THRESHOLD * level && (low - threshold).abs() <= 1.0
             };
             let confirmed = mild && (again || ratio.is_some_and(|r| r <= WITH_THRESHOLD));
             if fell || confirmed {
-                // A timer may have done it, also from two packets to one: those of a window so
-                // small bring too few duplicate acknowledgements for anything else.
+                // Possibly a timeout, also from two packets to one: a window this small brings too
+                // few duplicate ACKs for a fast retransmit.
                 let timeout = low <= 2.0;
                 // Proportional rate reduction lags behind the threshold by up to an RTT.
                 let lasts = 2 * rtt + 2 * record.duration_ns;
@@ -117,7 +116,7 @@ pub(crate) fn probed(
         threshold = p.ssthresh_last;
         let is_whole = found.last().is_none_or(|r| r.time_ns != at);
         let (last, largest) = (p.cwnd_last.max(1), p.cwnd_max.max(1));
-        // Nothing else is smaller than the largest.
+        // After the last value, the largest would replace it anyway, unless it were smaller.
         if !is_whole || largest < last {
             recent.push(at, last);
         }
@@ -129,8 +128,8 @@ pub(crate) fn probed(
     found
 }
 
-/// Entries into CWR, Recovery or Loss that no reduction of the window shows:
-/// windows too small to fall far.
+/// Adds the entries into CWR, Recovery or Loss that the window does not show because it is too
+/// small to fall far.
 fn add_state_changes(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
@@ -184,8 +183,8 @@ fn add_state_changes(
     }
 }
 
-/// A window that comes back faster than by two segments per RTT was not
-/// reduced for congestion.
+/// Marks the last reduction as restored if the window grew back by more than two segments per RTT:
+/// congestion was not its cause.
 fn note_restored(found: &mut [Reduction], at: u64, rtt: u64, window: f64) {
     let Some(last) = found.last_mut() else { return };
     let elapsed = at.saturating_sub(last.time_ns);
@@ -225,8 +224,8 @@ mod tests {
         }
     }
 
-    /// A window of two packets has no room for duplicate acknowledgements: what it loses
-    /// here, a timer finds 300 ms later.
+    /// A window of two packets is too small for duplicate ACKs: a timeout detects its loss here
+    /// 300 ms later.
     #[test]
     fn a_timeout_of_two_packets_is_of_the_drop_before_it() {
         let records = [
@@ -249,7 +248,7 @@ mod tests {
         assert_eq!(told(None), Some((false, true)));
     }
 
-    /// Of Scalable, between the same two windows throughout.
+    /// The sawtooth is Scalable TCP's, between the same two windows throughout.
     #[test]
     fn a_regular_sawtooth_of_one_threshold_is_seen_each_time() {
         let window = |i: u64| 652 + (i % 13) as u32 * 8;

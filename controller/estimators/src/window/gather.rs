@@ -11,11 +11,11 @@ use crate::utilisation;
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::{FlowInterval, LinkInterval};
 
-/// Intervals with packets waiting throughout, needed to measure the capacity.
+/// Least number of intervals with packets waiting throughout to measure the capacity.
 const BUSY_INTERVALS: usize = 20;
 
-/// Rate at which the link drains while its queue is never empty, bits/s on the
-/// wire: its capacity. `None` where that was seen too rarely.
+/// Returns the rate at which the link drains while its queue is never empty, its capacity in bits/s
+/// on the wire. `None` if this was seen too rarely.
 fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
     let never_empty = |r: &LinkInterval| {
         let is_told = r.occupancy_bytes.is_some();
@@ -37,7 +37,7 @@ fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
     (count >= BUSY_INTERVALS).then(|| (bytes * 8e9 / ns).round() as u64)
 }
 
-/// Records in `[from_ns, to_ns)`, of records kept by time.
+/// Returns the records in `[from_ns, to_ns)`; `kept` is ordered by time.
 fn between<T>(
     kept: &VecDeque<T>,
     from_ns: u64,
@@ -69,11 +69,11 @@ fn is_silent(store: &Store, window: &LinkWindow<'_>) -> bool {
         .any(has_packets)
 }
 
-/// Other queues that take less than this part of the port's capacity leave it to a queue.
+/// Least part of the port's capacity that the other queues take for a queue to share the port.
 const LEAST_SHARE: f64 = 0.01;
 
-/// Other queues of a window's port that had packets within it, where together they took a
-/// part of the port's capacity.
+/// Returns the port's other queues with packets within the window; none if together they took less
+/// than [`LEAST_SHARE`] of the port's capacity.
 fn sharing(store: &Store, window: &LinkWindow<'_>) -> Vec<u32> {
     let (mut queues, mut bits) = (Vec::new(), 0.0);
     for (queue, link) in store.other_queues(window.id) {
@@ -231,7 +231,7 @@ mod tests {
     const MS: u64 = 1_000_000;
     const CAPACITY_BPS: u64 = 100_000_000;
 
-    /// One second of a queue that gets a share of the port; it always waits, or never.
+    /// One second of a queue with a share of the port; its packets always wait, or never.
     fn records(queue: u32, share: f64, waits: bool) -> impl Iterator<Item = LinkInterval> {
         let wire_bytes = (share * CAPACITY_BPS as f64 / 8.0 / 100.0) as u64;
         (0..100).map(move |n| {
@@ -254,7 +254,7 @@ mod tests {
         })
     }
 
-    /// Estimates of the queues of one port, each with its share and whether it waits.
+    /// Estimates the queues of one port, each given by its share and whether its packets wait.
     fn estimates(queues: &[(u32, f64, bool)]) -> Vec<LinkEstimate> {
         let mut estimator = Estimator::new(EstimatorConfig::default());
         estimator.set_nodes(&[Node {

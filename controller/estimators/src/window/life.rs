@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A flow as a whole, summed up once: most of what it is judged by needs these sums.
+//! Sums over a flow's history, computed once because most of its estimates need them.
 
 use tidemark_proto::telemetry::FlowInterval;
 
-/// A flow as a whole, as far as records of it are kept.
+/// Sums over the records of a flow that are kept.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
-    /// Packets that left, sampling undone.
+    /// Packets that left, scaled up for sampling.
     pub packets: u64,
-    /// Packets that left as they were reported, and those of them that were marked.
+    /// Reported packets that left, and the number of CE-marked packets among them.
     pub reported: u64,
     pub marked: u64,
     pub drops: u64,
-    /// Queueing delays of the packets that left, ns.
+    /// Sum of the queueing delays of the reported packets, ns.
     pub delay_sum_ns: u64,
     pub first_ns: u64,
     pub last_ns: u64,
-    /// FIN or RST was seen.
+    /// Whether a FIN or RST was seen.
     pub closed: bool,
-    /// The sender's window was seen.
+    /// Whether the sender's window was seen.
     pub probed: bool,
-    /// Packets that each reported one stands for, mean (drops: one).
+    /// Mean number of packets that each reported packet represents (drops: one).
     pub sampling: f64,
 }
 
 impl Life {
-    /// Of the records of a flow. Those of before they told what each of their packets stands for
-    /// have that of the link.
+    /// Sums up a flow's records. Older records without `stands_for` use the link's sampling.
     pub fn of(history: &[&FlowInterval], sampling_of_link: f64) -> Self {
         let mut life = Self::default();
         let mut stood_for = 0.0;
@@ -61,17 +60,17 @@ impl Life {
         life
     }
 
-    /// Time between its first and last packet, s.
+    /// Returns the time from the first to the last record with packets, s.
     pub fn span_s(self) -> f64 {
         self.last_ns.saturating_sub(self.first_ns) as f64 / 1e9
     }
 
-    /// Mean queueing delay of its packets, ns.
+    /// Returns the mean queueing delay of the packets, ns.
     pub fn mean_delay_ns(self) -> f64 {
         self.delay_sum_ns as f64 / self.reported.max(1) as f64
     }
 
-    /// Share of its packets that were marked; `None` unless more were marked than dropped.
+    /// Returns the share of CE-marked packets; `None` unless more were marked than dropped.
     pub fn share_of_marks(self) -> Option<f64> {
         (self.marked > self.drops).then(|| self.marked as f64 / self.reported.max(1) as f64)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The records of one link within one window, put in order.
+//! The records of one link within one window, grouped by flow.
 
 mod gather;
 mod life;
@@ -12,28 +12,27 @@ use life::Life;
 use std::ops::Range;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
-/// One flow: its records within the window and the history before it that its
-/// class may rest on.
+/// A flow's records within the window, and the earlier history that its class may depend on.
 pub(crate) struct FlowWindow<'a> {
     pub id: u64,
     pub info: Option<&'a FlowInfo>,
     pub life: Life,
-    /// From the start of the history to the end of the window.
+    /// Records from the start of the history to the end of the window.
     pub history: Vec<&'a FlowInterval>,
     /// Index into `history` of the first record within the window.
     pub window_at: usize,
-    /// Times of its drops here, history included.
+    /// Times of the flow's drops here, including the history.
     pub drops_ns: Vec<u64>,
-    /// Times of its drops and CE marks here, history included.
+    /// Times of the flow's drops and CE marks here, including the history.
     pub signals_ns: Vec<u64>,
     pub events: Vec<&'a FlowEvent>,
-    /// Packets that every reported one stands for (drops: one).
+    /// Mean number of packets that each reported packet represents (drops: one).
     pub sampling: f64,
 }
 
 #[cfg(test)]
 impl<'a> FlowWindow<'a> {
-    /// A flow of which nothing but these records is known.
+    /// Creates a flow of which only these records are known.
     pub fn of_records(history: Vec<&'a FlowInterval>) -> Self {
         Self {
             id: 1,
@@ -50,7 +49,7 @@ impl<'a> FlowWindow<'a> {
 }
 
 impl<'a> FlowWindow<'a> {
-    /// The records within the window.
+    /// Returns the records within the window.
     pub fn window(&self) -> &[&'a FlowInterval] {
         self.history.get(self.window_at..).unwrap_or_default()
     }
@@ -66,7 +65,7 @@ impl<'a> FlowWindow<'a> {
         self.life.probed
     }
 
-    /// Largest segment payload; 1448 when no data packet was described.
+    /// Returns the largest segment payload; 1448 if unknown.
     pub fn mss_bytes(&self) -> u32 {
         self.info
             .map(|i| i.mss_bytes)
@@ -75,7 +74,7 @@ impl<'a> FlowWindow<'a> {
     }
 }
 
-/// A link's window.
+/// A link's records within one window.
 pub(crate) struct LinkWindow<'a> {
     pub id: LinkId,
     pub info: LinkInfo,
@@ -87,28 +86,28 @@ pub(crate) struct LinkWindow<'a> {
     pub drops: Vec<&'a Drop>,
     /// CE marks within the window, by flow record.
     pub marks: Vec<Signal>,
-    /// Packets that every reported one stands for, mean over the intervals.
+    /// Mean number of packets that each reported packet represents, over the intervals.
     pub sampling: f64,
-    /// The capacity is not configured but measured while packets waited.
+    /// Whether the capacity is not configured but measured while packets waited.
     pub capacity_measured: bool,
-    /// Other queues of its port that took a part of the port's capacity within it. The
-    /// capacity is then the rate at which this queue was served.
+    /// Other queues that took a part of the port's capacity within the window. The capacity is
+    /// then the rate at which this queue was served.
     pub shared_with: Vec<u32>,
-    /// Memory had no room for all flows that sent within it.
+    /// Whether flows that sent within the window were evicted for lack of memory.
     pub flows_evicted: bool,
-    /// No report of its collector can tell of a drop.
+    /// Whether drops are unknown, because the node's reports cannot show any.
     pub drops_untold: bool,
-    /// Two clocks speak as its node.
+    /// Whether two clocks report as this node.
     pub two_clocks: bool,
-    /// Times within it of which no record came, ns.
+    /// Times within the window without records, ns.
     pub gaps: Vec<Range<u64>>,
-    /// No port of its node reported a packet within it: whether the link was idle is not
-    /// known.
+    /// Whether no port of the node reported a packet within the window: the link may have been
+    /// idle or not.
     pub silent: bool,
 }
 
 impl<'a> LinkWindow<'a> {
-    /// Drops and CE marks within the window, in order.
+    /// Returns the drops and CE marks within the window, ordered by time.
     pub fn signals(&self) -> Vec<Signal> {
         let drops = self.drops.iter().map(|d| Signal::of_drop(d));
         let mut all: Vec<Signal> = drops.chain(self.marks.iter().copied()).collect();
@@ -116,29 +115,29 @@ impl<'a> LinkWindow<'a> {
         all
     }
 
-    /// Seconds from its start to its end.
+    /// Returns the length of the window, s.
     pub fn length_s(&self) -> f64 {
         self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
     }
 
-    /// Seconds within it of which no record came.
+    /// Returns the time within the window without records, s.
     pub fn unrecorded_s(&self) -> f64 {
         gaps::length_ns(&self.gaps) as f64 / 1e9
     }
 
-    /// Seconds of which there are records.
+    /// Returns the time within the window that records cover, s.
     pub fn recorded_s(&self) -> f64 {
         self.length_s() - self.unrecorded_s()
     }
 
-    /// Length of an interval, ns; 1 ms when there is none.
+    /// Returns the length of an interval, ns; 1 ms without intervals.
     pub fn interval_ns(&self) -> u64 {
         self.intervals
             .first()
             .map_or(1_000_000, |r| r.duration_ns.max(1))
     }
 
-    /// Capacity in bytes on the wire per second; `None` when not configured.
+    /// Returns the capacity in bytes on the wire per second; `None` if unknown.
     pub fn capacity_bytes_per_s(&self) -> Option<f64> {
         (self.info.capacity_bps > 0).then(|| self.info.capacity_bps as f64 / 8.0)
     }

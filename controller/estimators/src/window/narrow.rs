@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The last part of a window that is there already.
+//! Narrows a window that was already gathered to its last part.
 
 use super::LinkWindow;
 
 impl LinkWindow<'_> {
-    /// Leaves of the window what lies in it from `from_ns` on, and its history as it is: that
-    /// of each flow begins where that of the whole window does. Sampling and a measured
-    /// capacity stay those of the whole.
+    /// Keeps only the part of the window from `from_ns` on. The history of each flow still begins
+    /// where the whole window's does; sampling and a measured capacity are also the whole
+    /// window's.
     pub fn narrow(&mut self, from_ns: u64) {
         let first = self.intervals.partition_point(|r| r.start_ns < from_ns);
         self.intervals.drain(..first);
@@ -46,7 +46,7 @@ mod tests {
     const INTERVAL_NS: u64 = 10_000_000;
     const INTERVALS: u64 = 100;
 
-    /// Two flows, one of which pauses; intervals that never came; drops and marks.
+    /// Two flows, one of which stops early; missing intervals; drops and marks.
     fn store(there: &[bool]) -> Store {
         let mut store = Store::default();
         for i in (0..INTERVALS).filter(|&i| there[i as usize]) {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     proptest! {
-        /// It is the window that is gathered there, but for what is said to be the whole's.
+        /// Equals a window gathered from there, except for what stays the whole window's.
         #[test]
         fn the_last_part_is_as_if_gathered(
             there in prop::collection::vec(prop::bool::weighted(0.9), INTERVALS as usize),
