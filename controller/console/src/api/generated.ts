@@ -30,7 +30,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Apply the present advice; needs mode confirm or auto */
+        /** Apply the current advice; needs mode confirm or auto */
         post: operations["ApplyAdvice"];
         delete?: never;
         options?: never;
@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The last limit changes with reason and outcome */
+        /** The last limit changes, with reason and outcome */
         get: operations["GetChanges"];
         put?: never;
         post?: never;
@@ -96,7 +96,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Flows of the window with class, rate, window, RTT */
+        /** Flows in the window, with class, rate, congestion window and RTT */
         get: operations["GetFlows"];
         put?: never;
         post?: never;
@@ -164,7 +164,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Estimates over time, as columns; all that is kept by default */
+        /** Estimates over time, as columns; all that are kept by default */
         get: operations["GetEstimates"];
         put?: never;
         post?: never;
@@ -249,7 +249,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Windows of chosen flows and their sum over time; the last 30 s by default */
+        /** Congestion windows of chosen flows, and of all in sum, over time; the last 30 s by default */
         get: operations["GetWindows"];
         put?: never;
         post?: never;
@@ -300,7 +300,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Estimates over time, as columns; all that is kept by default */
+        /** Estimates over time, as columns; all that are kept by default */
         get: operations["GetEstimatesOfQueue"];
         put?: never;
         post?: never;
@@ -368,7 +368,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Windows of chosen flows and their sum over time; the last 30 s by default */
+        /** Congestion windows of chosen flows, and of all in sum, over time; the last 30 s by default */
         get: operations["GetWindowsOfQueue"];
         put?: never;
         post?: never;
@@ -387,7 +387,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Set what may be done with advice */
+        /** Set how far the controller may go in applying advice */
         post: operations["SetMode"];
         delete?: never;
         options?: never;
@@ -454,7 +454,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Controller, collectors, switches */
+        /** Status of the controller, its collectors and its switches */
         get: operations["GetStatus"];
         put?: never;
         post?: never;
@@ -471,7 +471,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A switch looked at before its first run: program, mirror sessions, ports, hardware drops (BFRT) */
+        /** Inspection of a switch: program, mirror sessions, ports, hardware drops (BFRT) */
         get: operations["GetInspection"];
         put?: never;
         post?: never;
@@ -506,7 +506,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conclusion on a link's buffer, with its curve, or its picture */
+        /** The verdict on a link's buffer, with its curve, or its picture */
         get: operations["GetVerdict"];
         put?: never;
         post?: never;
@@ -524,29 +524,29 @@ export interface components {
         Advice: {
             /**
              * Format: double
-             * @description Probability that each target is met at `limit_bytes`: the smallest of them.
+             * @description Smallest of the targets' probabilities of being met at `limit_bytes`.
              */
             chance?: number | null;
             /**
              * Format: double
-             * @description Probability asked for, with which each target is to be met.
+             * @description Requested probability with which each target is to be met.
              */
             confidence_asked: number;
-            /** @description The target that decided; null for the smallest or the largest limit. */
+            /** @description The deciding target; null for the smallest or the largest limit. */
             decided_by: components["schemas"]["Goal"] | null;
-            /** @description All targets are expected to hold. */
+            /** @description Whether all targets are expected to hold. */
             feasible: boolean;
-            /** @description Targets given up where they cannot. */
+            /** @description Targets that were given up, if not all can hold. */
             infeasible: components["schemas"]["Infeasibility"] | null;
             /**
-             * @description Limits between which one serves, bytes: from where the targets are as likely met
-             *     as not to where less buffer would be worth a change.
+             * @description Interval of acceptable limits, bytes: from the limit at which the targets are as likely met
+             *     as not to the one above which less buffer would be worth a change.
              */
             interval_bytes?: number[] | null;
             /**
              * Format: uint64
-             * @description The limit to set (of a port that marks, its threshold), bytes as the queue
-             *     counts them; null when too little is known (`reasons` says what).
+             * @description The limit to set (for a port that marks, its threshold), bytes as the queue counts them;
+             *     null if too little is known (`reasons` says what).
              */
             limit_bytes: number | null;
             /**
@@ -559,52 +559,43 @@ export interface components {
              * @description This limit in segments of M bytes.
              */
             limit_packets: number | null;
-            /**
-             * @description For a port that marks: `limit_bytes` is its threshold, and this the limit
-             *     above it.
-             */
+            /** @description For a port that marks, whose threshold is `limit_bytes`: the limit above the threshold. */
             marking?: components["schemas"]["Marking"] | null;
             /** @description Expected outcome at the advised limit. */
             predicted: components["schemas"]["Prediction"] | null;
             /** @description The limit in force, for comparison. */
             present: components["schemas"]["Present"] | null;
-            /** @description The way to the answer, in sentences. */
+            /** @description The derivation of the answer, in sentences. */
             reasons: string[];
             /** @description Regime of the link. */
             regime: components["schemas"]["Regime"];
-            /**
-             * @description The rules that were set aside. Left out where `rules` is, and where there are
-             *     none.
-             */
+            /** @description The rules that were not used. Omitted if `rules` is, and if there are none. */
             rejected?: components["schemas"]["RejectedRule"][];
             /**
-             * @description Identifier of what decided: a model, a rule of the list (for delay), or the
-             *     advisor's word for its own decision.
+             * @description Identifier of the deciding model or, for delay, rule of the list, or the advisor's name for
+             *     its own decision.
              */
             rule: string | null;
-            /**
-             * @description Every rule, with its buffer, inputs and conditions. Left out of `update`
-             *     events and of `GET /links`.
-             */
+            /** @description All rules, with buffer, inputs and conditions. `update` events and `GET /links` omit them. */
             rules?: components["schemas"]["Rule"][];
-            /** @description Influence of N_b, α and Δ on the limit. Left out where `rules` is. */
+            /** @description Influence of N_b, α and Δ on the limit. Omitted if `rules` is. */
             sensitivity?: components["schemas"]["Sensitivity"][];
             /**
              * Format: uint64
-             * @description The limit that `limit_bytes` is a step towards, bytes, where that is too far from the
-             *     limits measured; left out elsewhere.
+             * @description The limit towards which `limit_bytes` is a step, bytes, if it is too far from the measured
+             *     limits; otherwise omitted.
              */
             towards_bytes?: number | null;
         };
-        /** @description An advice that was applied. */
+        /** @description Advice that was applied. */
         AdviceApplied: {
             /** @description The advice that was applied. */
             advice: components["schemas"]["Advice"] | null;
-            /** @description Limit before the change; null when not known. */
+            /** @description Limit before the change; null if unknown. */
             before: components["schemas"]["Limit"] | null;
-            /** @description Nothing was written (`control.dry_run`). */
+            /** @description Whether nothing was written (`control.dry_run`). */
             dry_run: boolean;
-            /** @description Limit as read back from the switch; in a dry run what would be written. */
+            /** @description Limit as read back from the switch; in a dry run, the limit that would be written. */
             limit: components["schemas"]["Limit"];
             /**
              * Format: uint32
@@ -621,14 +612,14 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description Every record of it is in the audit log; false without one. */
+            /** @description Whether the audit log has every record of the change; false without a log. */
             recorded: boolean;
         };
-        /** @description The advice of a link, and whether it could be applied now. */
+        /** @description The advice for a link, and whether it could be applied now. */
         AdviceState: {
             /** @description The advice; null before the first estimate. */
             advice: components["schemas"]["Advice"] | null;
-            /** @description `POST /advice/apply` would be accepted now. */
+            /** @description Whether `POST /advice/apply` would be accepted now. */
             can_apply: boolean;
             /** @description Limit in force. */
             limit: components["schemas"]["Limit"] | null;
@@ -639,7 +630,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -649,31 +640,31 @@ export interface components {
             queue: number;
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
-            /** @description Why it would not. */
+            /** @description Why it would be refused. */
             why_not: string | null;
         };
         /** @description All targets in force. */
         AllTargets: {
             /** @description Targets of every link without its own. */
             default: components["schemas"]["Targets"];
-            /** @description Links with targets of their own. */
+            /** @description Links with their own targets. */
             links: components["schemas"]["LinkTargets"][];
         };
         /** @description The answer. */
         Answer: "too_big" | "fine" | "too_small" | "cannot_say";
-        /** @description Which advice to apply. */
+        /** @description The advice to apply. */
         ApplyRequest: {
             /**
              * Format: uint64
-             * @description Refuse unless the advice is still this, within 5 %.
+             * @description Refuse unless the advice still has this limit, within 5 %.
              */
             bytes?: number | null;
             /**
              * Format: uint32
-             * @description Node id of the switch; may be left out where one link is known.
+             * @description Node id of the switch; may be left out if only one link is known.
              */
             node?: number | null;
-            /** @description Egress port; the same. */
+            /** @description Egress port; may be left out if only one link is known. */
             port?: components["schemas"]["PortName"] | null;
             /**
              * Format: uint32
@@ -681,44 +672,44 @@ export interface components {
              */
             queue?: number | null;
         };
-        /** @description An assumption of a rule, held against the measured traffic. */
+        /** @description An assumption of a rule, checked against the measured traffic. */
         Assumption: {
-            /** @description Whether it holds; null when that is unknown. */
+            /** @description Whether it holds; null if unknown. */
             holds: boolean | null;
             /** @description The assumption in words, with the measured value. */
             text: string;
         };
         /** @description The audit log. */
         AuditLog: {
-            /** @description There is a file (`control.audit_log`). */
+            /** @description Whether there is a file (`control.audit_log`). */
             file: boolean;
             /**
              * Format: uint64
-             * @description Records that the file has not taken since the start.
+             * @description Records that the file did not take since the start.
              */
             not_written: number;
             /** @description Policy for a change whose record cannot be written. */
             policy: components["schemas"]["AuditPolicy"];
-            /** @description Why it has not taken the last one; null when it has. */
+            /** @description Why the file did not take the last record; null if it did. */
             problem: string | null;
         };
         /** @description Policy for a change whose record cannot be written. */
         AuditPolicy: "required" | "best_effort";
-        /** @description Sums over batches of equal length: drops, arrivals and utilisation of each. */
+        /** @description Sums of the drops, arrivals and utilisation of batches of equal length. */
         Batches: {
             /**
              * Format: double
-             * @description Sum of their arrivals.
+             * @description Sum of the batches' arrivals.
              */
             arrivals: number;
             /**
              * Format: double
-             * @description Sum of the squares of their arrivals.
+             * @description Sum of the squares of the batches' arrivals.
              */
             arrivals_squared: number;
             /**
              * Format: double
-             * @description Batches.
+             * @description Number of batches.
              */
             count: number;
             /**
@@ -728,31 +719,31 @@ export interface components {
             drops_by_arrivals: number;
             /**
              * Format: double
-             * @description Sum of the squares of their drops.
+             * @description Sum of the squares of the batches' drops.
              */
             drops_squared: number;
             /**
              * Format: double
-             * @description Sum of their utilisations, fractions.
+             * @description Sum of the batches' utilisations, fractions.
              */
             utilisation: number;
             /**
              * Format: double
-             * @description Sum of the squares of their utilisations.
+             * @description Sum of the squares of the batches' utilisations.
              */
             utilisation_squared: number;
         };
         /** @description One record of the audit log. */
         Change: {
-            /** @description The limit before it, where known. */
+            /** @description The limit before the change, if known. */
             before: components["schemas"]["Limit"] | null;
-            /** @description Message of the guard rail or the switch. */
+            /** @description Error of the guard rail or of the switch. */
             error: string | null;
             /** @description The advisor's prediction for the limit. */
             expected: components["schemas"]["Prediction"] | null;
-            /** @description The limit wanted. */
+            /** @description The requested limit. */
             limit: components["schemas"]["Limit"] | null;
-            /** @description Measurement after it, in a verdict. */
+            /** @description Measurement after the change, in a verdict. */
             measured_after: components["schemas"]["Observed"] | null;
             /** @description Measurement before the change. */
             measured_before: components["schemas"]["Observed"] | null;
@@ -761,7 +752,7 @@ export interface components {
              * @description Node of the link.
              */
             node: number;
-            /** @description Who wants the change. */
+            /** @description Who requested the change. */
             origin: components["schemas"]["Origin"];
             /** @description Outcome of the change. */
             outcome: components["schemas"]["Outcome"];
@@ -772,20 +763,20 @@ export interface components {
             port: number;
             /**
              * Format: uint32
-             * @description Queue of the port; left out where it is 0, as in records of before links had one.
+             * @description Queue of the port; omitted if 0, as in older records, in which links had no queue.
              */
             queue?: number;
-            /** @description Why, in words. */
+            /** @description Reason, in words. */
             reason: string;
             /**
              * Format: uint64
-             * @description When, Unix ms.
+             * @description Time, Unix ms.
              */
             unix_ms: number;
         };
         /** @description The last limit changes. */
         Changes: {
-            /** @description Oldest first. */
+            /** @description The changes, oldest first. */
             changes: components["schemas"]["Change"][];
         };
         /** @description Flows per class in the window. */
@@ -827,14 +818,14 @@ export interface components {
             age_s: number | null;
             /** @description Directory of its capture; empty without one. */
             capture_dir: string;
-            /** @description Subscribed now. */
+            /** @description Whether the controller is subscribed now. */
             connected: boolean;
             /**
              * Format: uint64
              * @description Connections made so far.
              */
             connections: number;
-            /** @description Identity of the collector's run; another one is another run. */
+            /** @description Identity of the collector's run; it differs after a restart. */
             instance: string;
             /**
              * Format: uint32
@@ -872,12 +863,12 @@ export interface components {
             capture_rows_lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports; null where nobody counted them.
+             * @description Datagrams that are not valid reports; null if nobody counted them.
              */
             datagrams_malformed: number | null;
             /**
              * Format: uint64
-             * @description Datagrams received; null where nobody counted them.
+             * @description Datagrams received; null if nobody counted them.
              */
             datagrams_received: number | null;
             /**
@@ -887,7 +878,7 @@ export interface components {
             flows: number;
             /**
              * Format: uint64
-             * @description Flows forgotten for want of room.
+             * @description Flows forgotten for lack of room.
              */
             flows_evicted: number;
             /**
@@ -902,19 +893,19 @@ export interface components {
             join_matched: number;
             /**
              * Format: uint64
-             * @description Datagrams that the kernel dropped because the socket was full; null where nobody counted them.
+             * @description Datagrams that the kernel dropped because the socket was full; null if nobody counted them.
              */
             kernel_drops: number | null;
-            /** @description Nodes seen in such metadata alone: their drops and loss are null. */
+            /** @description Nodes seen only in such metadata: their drops and loss are null. */
             nodes_of_hops_alone: number[];
             /**
-             * @description Nodes as which two clocks speak at once: two exporters have the id, or someone sends a
-             *     recording. They get no advice.
+             * @description Nodes whose reports come from two clocks at once: two exporters have the same id, or someone
+             *     sends a recording. They get no advice.
              */
             nodes_of_two_clocks: number[];
             /**
              * Format: uint64
-             * @description Samples lost; null where nobody counted them.
+             * @description Samples lost; null if nobody counted them.
              */
             probe_lost: number | null;
             /**
@@ -929,13 +920,13 @@ export interface components {
             reports_duplicate: number;
             /**
              * Format: uint64
-             * @description Reports whose numbers do not go on from those before: with many of them two
+             * @description Reports whose sequence numbers do not continue the earlier ones; if there are many, two
              *     exporters share an address and a `hw_id`.
              */
             reports_implausible_sequence: number;
             /**
              * Format: uint64
-             * @description Reports that came out of order by more than the collector waits.
+             * @description Reports that were late by more than the collector waits.
              */
             reports_late: number;
             /**
@@ -945,7 +936,7 @@ export interface components {
             reports_lost: number;
             /**
              * Format: uint64
-             * @description Reports whose packet carries the metadata of its hops (INT-MD); 0 of an older collector.
+             * @description Reports whose packet carries the metadata of its hops (INT-MD); 0 from an older collector.
              */
             reports_of_hops: number;
             /**
@@ -954,16 +945,16 @@ export interface components {
              */
             reports_received: number;
         };
-        /** @description Data of the event `collector`: a connection came or went. */
+        /** @description Data of the event `collector`: a connection was established or lost. */
         CollectorEvent: {
             /** @description Address in the configuration. */
             address: string;
-            /** @description Subscribed now. */
+            /** @description Whether the controller is subscribed now. */
             connected: boolean;
-            /** @description Why it is not. */
+            /** @description Why it is not subscribed. */
             problem: string | null;
         };
-        /** @description Congestion control as recognised from a window's trajectory. */
+        /** @description Congestion control as recognised from the evolution of the window. */
         CongestionControl: "reno" | "cubic" | "bbr" | "scalable" | "dctcp" | "unknown";
         /** @description One point of a what-if curve. */
         CurvePoint: {
@@ -972,38 +963,38 @@ export interface components {
              * @description The limit, bytes as the queue counts them.
              */
             buffer_bytes: number;
-            /** @description Its prediction. */
+            /** @description Prediction at this limit. */
             predicted: components["schemas"]["Prediction"];
         };
         /**
-         * @description Occupancy met by arrivals at one limit, as bins that hold at least one
-         *     arrival. A bin is `[low, high)`.
+         * @description Occupancy met by arrivals at one limit, as bins with at least one arrival each. A bin is `[low,
+         *     high)`.
          */
         Distribution: {
             /**
              * Format: uint64
-             * @description Arrivals that were reported, those dropped included.
+             * @description Reported arrivals, including drops.
              */
             arrivals: number;
             /** @description Arrivals in each bin. */
             count: number[];
             /**
              * Format: uint64
-             * @description Start of the first interval, switch's clock.
+             * @description Start of the first interval, switch clock.
              */
             from_ns: number;
             /** @description Upper end of each bin, exclusive. */
             high_bytes: number[];
             /**
              * Format: uint64
-             * @description Limit in force throughout; 0 where the reports do not tell.
+             * @description Limit in force throughout; 0 if the reports do not include it.
              */
             limit_bytes: number;
             /** @description Lower end of each bin, ascending. */
             low_bytes: number[];
             /**
              * Format: uint64
-             * @description Largest occupancy met, bytes.
+             * @description Largest occupancy seen, bytes.
              */
             max_bytes: number;
             /**
@@ -1013,7 +1004,7 @@ export interface components {
             node: number;
             /**
              * Format: double
-             * @description Median occupancy met, bytes.
+             * @description Median occupancy seen by arrivals, bytes.
              */
             p50_bytes: number | null;
             /**
@@ -1023,7 +1014,7 @@ export interface components {
             p99_bytes: number | null;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1037,11 +1028,11 @@ export interface components {
              */
             to_ns: number;
         };
-        /** @description A limit that someone else wrote, while none of ours took its place. */
+        /** @description A limit that someone else wrote, and that ours has not replaced. */
         Drift: {
             /** @description Reaction to it (`control.on_drift`). */
             answer: components["schemas"]["OnDrift"];
-            /** @description Limit that was expected: ours, else the one that was read before. */
+            /** @description Limit that was expected: ours, or else the one that was read before. */
             expected: components["schemas"]["Limit"];
             /** @description Limit that was found. */
             found: components["schemas"]["Limit"];
@@ -1071,7 +1062,7 @@ export interface components {
             /** @description The error. */
             error: components["schemas"]["Problem"];
         };
-        /** @description A value, the range it may lie in, and what it rests on. */
+        /** @description A value, its range, and the evidence for it. */
         Estimate: {
             /** @description Evidence behind the value. */
             evidence: components["schemas"]["Evidence"];
@@ -1087,7 +1078,7 @@ export interface components {
             low: number;
             /**
              * Format: uint64
-             * @description Number of observations that the value rests on.
+             * @description Number of observations behind the value.
              */
             samples: number;
             /**
@@ -1102,12 +1093,12 @@ export interface components {
             high: (number | null)[];
             /** @description Lower end of its range. */
             low: (number | null)[];
-            /** @description The estimate; null where nothing was known. */
+            /** @description The estimate; null if nothing was known. */
             value: (number | null)[];
         };
         /**
-         * @description The estimates of a link since the controller knows it: every second of the last
-         *     hour, every tenth of a day; of more than 16 links, less far back.
+         * @description The estimates of a link since the controller has known it: one per second for the last hour, one
+         *     per ten seconds for a day; less far back if there are more than 16 links.
          */
         EstimateHistory: {
             /** @description Advised limit, bytes. */
@@ -1118,7 +1109,7 @@ export interface components {
             c_e_share: components["schemas"]["EstimateColumns"];
             /** @description Spread of the windows around BDP/n. */
             delta: components["schemas"]["EstimateColumns"];
-            /** @description Limit in force, bytes; null when unlimited or not known. */
+            /** @description Limit in force, bytes; null if unlimited or not known. */
             limit_bytes: (number | null)[];
             /** @description Flows bottlenecked here. */
             n_b: components["schemas"]["EstimateColumns"];
@@ -1129,7 +1120,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1139,22 +1130,22 @@ export interface components {
             queue: number;
             /** @description Effective RTT, ms. */
             t_e_ms: components["schemas"]["EstimateColumns"];
-            /** @description End of the window that each estimate is over. */
+            /** @description End of the window of each estimate. */
             time_ns: number[];
         };
-        /** @description Everything estimated of one link. null where nothing could be said. */
+        /** @description All estimates of one link. null if a quantity cannot be estimated. */
         Estimates: {
             /** @description α = L̄/N_b (BSCL eq. 17). */
             alpha: components["schemas"]["Estimate"];
-            /** @description C_e/C: wire bytes of LBP flows that left, over capacity (BSCL). */
+            /** @description C_e/C: wire bytes that left from LBP flows, over capacity (BSCL). */
             c_e_share: components["schemas"]["Estimate"];
             /** @description Fraction of the RTTs with a loss in which UTB Theorem 5's condition holds. */
             condition_fraction: components["schemas"]["Estimate"] | null;
             /** @description Largest D(t). */
             d_max: components["schemas"]["Estimate"] | null;
             /**
-             * @description Mean of D(t), the LBP flows with a drop in an RTT, over the RTTs with a
-             *     loss (UTB §4).
+             * @description Mean of D(t), the number of LBP flows with a drop in an RTT, over the RTTs with a loss (UTB
+             *     §4).
              */
             d_mean: components["schemas"]["Estimate"] | null;
             /** @description Δ = max(1, Δ_low, Δ_high) (UTB §4.1). */
@@ -1179,21 +1170,21 @@ export interface components {
             /** @description Median drops per loss event, packets. */
             median_loss_burst: components["schemas"]["Estimate"] | null;
             /**
-             * @description N_b: flows bottlenecked here, each weighted by the part of the window in
-             *     which it was active (BSCL §VI).
+             * @description N_b: number of flows bottlenecked here, each weighted by the part of the window in which it
+             *     was active (BSCL §VI).
              */
             n_b: components["schemas"]["Estimate"];
-            /** @description q̂: mean fraction of LBP flows that lost in a loss event (BSCL eq. 13). */
+            /** @description q̂: mean fraction of LBP flows that lost a packet in a loss event (BSCL eq. 13). */
             q: components["schemas"]["Estimate"] | null;
             /** @description Regime of the link (NGI §III). */
             regime: components["schemas"]["RegimeEstimate"];
             /** @description ρ: offered load over capacity (NGI §III). */
             rho: components["schemas"]["Estimate"];
-            /** @description Part of `rho` of flows that are not LBP. */
+            /** @description Part of `rho` that comes from flows that are not LBP. */
             rho_other: components["schemas"]["Estimate"];
             /**
-             * @description Mean of s = max(0, D − n²/(Δ·BDP)) over the RTTs with a loss (UTB §4);
-             *     `high` is the largest.
+             * @description Mean of s = max(0, D − n²/(Δ·BDP)) over the RTTs with a loss (UTB §4); `high` is the largest
+             *     s.
              */
             s: components["schemas"]["Estimate"] | null;
             /** @description Whether the flows can fill the link at all (OI §3.2). */
@@ -1232,7 +1223,7 @@ export interface components {
         Evidence2: {
             /**
              * Format: uint
-             * @description Other limits that were measured under this traffic.
+             * @description Number of other limits that were measured under this traffic.
              */
             limits_tried: number;
             /**
@@ -1242,39 +1233,38 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Time measured at the limit in force, s; null where it is not known.
+             * @description Time measured at the limit in force, s; null if unknown.
              */
             seconds: number | null;
             /**
              * Format: double
-             * @description Share of the bytes that are of flows that were understood; null where it is not
-             *     known.
+             * @description Share of the bytes that belong to classified flows; null if unknown.
              */
             understood: number | null;
         };
-        /** @description One line of the answer. */
+        /** @description Result of one check, shown on one line. */
         Finding: {
             /** @description The item checked. */
             check: string;
             /** @description The state found. */
             found: string;
-            /** @description The remedy. */
+            /** @description How to fix the problem. */
             remedy?: string | null;
-            /** @description How it stands. */
+            /** @description Result of the check. */
             verdict: components["schemas"]["FindingVerdict"];
         };
-        /** @description How it stands. */
+        /** @description Result of the check. */
         FindingVerdict: "ok" | "warning" | "problem";
-        /** @description Findings of `doctor` that the controller's own status tells. */
+        /** @description Findings of `doctor` from the controller's own status. */
         Findings: {
-            /** @description Of collectors, switches, links and audit log. */
+            /** @description Findings about collectors, switches, links and audit log. */
             findings: components["schemas"]["Finding"][];
         };
         /** @description One flow during the window. */
         Flow: {
             /**
              * Format: double
-             * @description Part of the window during which it was active, pauses left out.
+             * @description Part of the window during which the flow was active, without pauses.
              */
             active_fraction: number;
             /**
@@ -1284,26 +1274,26 @@ export interface components {
             base_rtt_ms: number | null;
             /**
              * Format: double
-             * @description Factor by which it multiplies its window on loss, as seen.
+             * @description Observed factor by which a loss multiplies the window.
              */
             beta: number | null;
-            /** @description The class that is most likely. */
+            /** @description Most likely class. */
             class: components["schemas"]["FlowClass"];
             /**
              * Format: double
-             * @description How sure the class is, 0 to 1.
+             * @description Confidence in the class, 0 to 1.
              */
             confidence: number;
-            /** @description Congestion control as recognised by its reductions. */
+            /** @description Congestion control recognised from the reductions. */
             congestion_control: components["schemas"]["CongestionControl"];
             /**
              * Format: uint32
-             * @description Last window, segments.
+             * @description Last congestion window, segments.
              */
             cwnd: number | null;
             /**
              * Format: uint64
-             * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
+             * @description Packets dropped here in the window; null if no report can show a drop (INT-MD).
              */
             drops: number | null;
             /** @description Evidence behind the class. */
@@ -1313,16 +1303,16 @@ export interface components {
              * @description Id given by the collector.
              */
             flow: number;
-            /** @description Its five-tuple; null where the collector did not describe it. */
+            /** @description Five-tuple; null if the collector did not describe the flow. */
             key: components["schemas"]["FlowKey"] | null;
             /**
              * Format: double
-             * @description Probability that it is an LBP flow.
+             * @description Probability that the flow is LBP.
              */
             p_lbp: number;
             /**
              * Format: uint64
-             * @description Packets that left in the window, sampling undone.
+             * @description Packets that left in the window, scaled up for sampling.
              */
             packets: number;
             /**
@@ -1342,7 +1332,7 @@ export interface components {
             reductions_remote: number;
             /**
              * Format: double
-             * @description Last smoothed RTT of the sender, ms.
+             * @description Last smoothed RTT at the sender, ms.
              */
             srtt_ms: number | null;
             /** @description Reason in words. */
@@ -1356,7 +1346,7 @@ export interface components {
             dst: string;
             /**
              * Format: uint16
-             * @description Destination port; 0 where the protocol has none.
+             * @description Destination port; 0 if the protocol has none.
              */
             dst_port: number;
             /**
@@ -1368,45 +1358,45 @@ export interface components {
             src: string;
             /**
              * Format: uint16
-             * @description Source port; 0 where the protocol has none.
+             * @description Source port; 0 if the protocol has none.
              */
             src_port: number;
         };
-        /** @description The window of one flow over time. */
+        /** @description The congestion window of one flow over time. */
         FlowWindows: {
-            /** @description Packets of it marked CE here. */
+            /** @description Packets of the flow marked CE here. */
             ce_marked: number[];
             /** @description Congestion window at the end of the step, segments; null without a sample in it. */
             cwnd_pkts: (number | null)[];
-            /** @description Packets of it dropped here; null where no report can tell of one. */
+            /** @description Packets of the flow dropped here; null if no report can show a drop. */
             drops: (number | null)[];
             /**
              * Format: uint64
              * @description Flow id given by the collector.
              */
             flow: number;
-            /** @description In flight at the end of the step, bytes as the queue counts them. */
+            /** @description Data in flight at the end of the step, bytes as the queue counts them. */
             in_flight_bytes: (number | null)[];
         };
         /** @description The flows of one link or of all. */
         Flows: {
             /**
-             * @description The flows, the largest rates of each link first; of more than were asked
-             *     for, the bottlenecked before the others and short ones last.
+             * @description The flows, the largest rates of each link first. If there are more than were asked for, the
+             *     bottlenecked ones are kept first and short ones last.
              */
             flows: components["schemas"]["LinkFlow"][];
             /**
              * Format: uint
-             * @description Offset of the next page; null after the last.
+             * @description Offset of the next page; null on the last page.
              */
             next_offset: number | null;
             /**
              * Format: uint64
-             * @description Flows there are, listed or not.
+             * @description Number of flows, listed or not.
              */
             total: number;
         };
-        /** @description The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A). */
+        /** @description Result of the papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A). */
         FormulaPrediction: {
             /**
              * Format: double
@@ -1430,7 +1420,7 @@ export interface components {
         HardwareDrops: {
             /**
              * Format: uint64
-             * @description Since the hardware's counter was cleared, packets.
+             * @description Drops since the hardware's counter was cleared, packets.
              */
             drops: number;
             /**
@@ -1443,25 +1433,25 @@ export interface components {
         Health: {
             /** @description API version that the server states. */
             api_version: string | null;
-            /** @description The server answers. */
+            /** @description Whether the server answers. */
             connected: boolean;
-            /** @description Its writes are accepted: the controller holds the highest election id. */
+            /** @description Whether its writes are accepted: the controller holds the highest election id. */
             primary: boolean;
             /** @description The problem, if there is one. */
             problem: string | null;
-            /** @description A forwarding program is loaded. */
+            /** @description Whether a forwarding program is loaded. */
             program_loaded: boolean;
         };
-        /** @description Targets that cannot hold together. */
+        /** @description Targets that cannot all hold. */
         Infeasibility: {
-            /** @description Given up, by the operator's priority. */
+            /** @description Targets given up, by the operator's priority. */
             given_up: components["schemas"]["Goal"][];
-            /** @description Their nearest values. */
+            /** @description Nearest feasible values. */
             nearest: components["schemas"]["Nearest"];
         };
-        /** @description One quantity a rule used. */
+        /** @description A quantity used by a rule. */
         Input: {
-            /** @description The paper's symbol, e.g. `N_b`; docs/reference/glossary.md has its meaning. */
+            /** @description Symbol in the paper, e.g. `N_b`; see docs/reference/glossary.md. */
             name: string;
             /** @description Unit of the value; empty for a plain number. */
             unit: string;
@@ -1471,14 +1461,14 @@ export interface components {
              */
             value: number;
         };
-        /** @description A switch, looked at; nothing is written to it. */
+        /** @description Result of inspecting a switch; nothing is written to it. */
         Inspection: {
             /**
-             * @description One for each check; none of a switch whose driver looks at nothing beyond what
-             *     `/status` says.
+             * @description One finding per check; none if the switch's driver checks nothing beyond what `/status`
+             *     says.
              */
             findings: components["schemas"]["Finding"][];
-            /** @description Of the measured ports, where the hardware counts. */
+            /** @description Drops of the measured ports, if the hardware counts them. */
             hardware_drops: components["schemas"]["HardwareDrops"][];
             /**
              * Format: uint32
@@ -1486,7 +1476,7 @@ export interface components {
              */
             node: number;
         };
-        /** @description A value with the range it may lie in. */
+        /** @description A value with the range in which the true value may lie. */
         Interval: {
             /**
              * Format: double
@@ -1504,7 +1494,7 @@ export interface components {
              */
             value: number;
         };
-        /** @description Action on packets that meet a full queue. */
+        /** @description Limit of a queue and its action on packets that arrive above it. */
         Limit: {
             /** @constant */
             action: "drop_tail";
@@ -1518,14 +1508,14 @@ export interface components {
             action: "mark_ce";
             /**
              * Format: uint64
-             * @description Occupancy from which on all packets are refused, bytes; above the
-             *     threshold. null: only the target's own queue depth holds.
+             * @description Occupancy from which all packets are dropped, bytes; above the threshold. null: only
+             *     the target's own queue depth applies.
              */
             limit_bytes: number | null;
             /**
              * Format: uint64
-             * @description Occupancy from which on packets are marked, bytes: what senders react
-             *     to, B of the formulas.
+             * @description Occupancy from which packets are marked, bytes. Senders react to it: it is B of the
+             *     formulas.
              */
             threshold_bytes: number;
         } | {
@@ -1536,30 +1526,29 @@ export interface components {
         LimitAction: "drop_tail" | "mark_ce" | "unlimited";
         /** @description A limit to set. */
         LimitRequest: {
-            /** @description `drop_tail` by default. */
+            /** @description Action; `drop_tail` by default. */
             action?: components["schemas"]["LimitAction"] | null;
             /**
              * Format: uint64
-             * @description Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or
-             *     left out: only the switch's own queue depth holds then.
+             * @description Limit, bytes; not with `unlimited`. With `mark_ce` it must be above the threshold; if it is
+             *     left out, only the switch's own queue depth applies.
              */
             bytes?: number | null;
-            /** @description For the audit log, 1000 characters at most. */
+            /** @description Reason, for the audit log; at most 1000 characters. */
             reason?: string | null;
             /**
              * Format: uint64
-             * @description Occupancy from which on packets are marked, bytes; with `mark_ce`, and only
-             *     there.
+             * @description Occupancy from which packets are marked, bytes; required with `mark_ce`, refused otherwise.
              */
             threshold_bytes?: number | null;
         };
         /** @description A limit that was set. */
         LimitSet: {
-            /** @description Limit before the change; null when not known. */
+            /** @description Limit before the change; null if unknown. */
             before: components["schemas"]["Limit"] | null;
-            /** @description Nothing was written (`control.dry_run`). */
+            /** @description Whether nothing was written (`control.dry_run`). */
             dry_run: boolean;
-            /** @description Limit as read back from the switch; in a dry run what would be written. */
+            /** @description Limit as read back from the switch; in a dry run, the limit that would be written. */
             limit: components["schemas"]["Limit"];
             /**
              * Format: uint32
@@ -1576,12 +1565,12 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description Every record of it is in the audit log; false without one. */
+            /** @description Whether the audit log has every record of the change; false without a log. */
             recorded: boolean;
         };
         /** @description One egress queue. */
         Link: {
-            /** @description Advice held steady; null before the first estimate. */
+            /** @description The advice, held steady; null before the first estimate. */
             advice: components["schemas"]["Advice"] | null;
             /**
              * Format: double
@@ -1590,13 +1579,13 @@ export interface components {
             age_s: number | null;
             /**
              * Format: uint64
-             * @description Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
-             *     port, the rate at which it was served; 0 where that is not known.
+             * @description Capacity on the wire, bits/s; 0 if not configured. For a queue that shares its port, the
+             *     rate at which it was served; 0 if that is unknown.
              */
             capacity_bps: number;
             /**
              * Format: uint64
-             * @description First interval that the collector had of the link.
+             * @description Start of the first interval that the collector had of the link.
              */
             capture_start_ns: number | null;
             /**
@@ -1604,24 +1593,24 @@ export interface components {
              * @description Unix time of `capture_start_ns`, ms, as well as telemetry tells; null before it.
              */
             capture_start_unix_ms: number | null;
-            /** @description Address of the collector that reports it. */
+            /** @description Address of the collector that reports the link. */
             collector: string;
             /**
              * Format: uint32
-             * @description Bytes per unit in which the switch reports occupancy.
+             * @description Bytes per unit of the occupancy in the switch's reports.
              */
             depth_unit_bytes: number;
             /** @description Estimate over the window; null before the first. */
             estimate: components["schemas"]["LinkEstimate"] | null;
             /**
              * Format: double
-             * @description How far what has arrived of the node lies behind its clock, s: what the
-             *     collector and the way to it hold back.
+             * @description How far the node's records lag behind its clock, s: the delay in the collector and on the
+             *     way to it.
              */
             lag_s: number | null;
             /** @description Limit as last read from the switch; null without a switch. */
             limit: components["schemas"]["Limit"] | null;
-            /** @description Name of the port; empty when it has none. */
+            /** @description Name of the port; empty if it has none. */
             name: string;
             /**
              * Format: uint32
@@ -1630,20 +1619,20 @@ export interface components {
             node: number;
             /**
              * Format: double
-             * @description Age of the newest report of any link of the node, s: where it is small and
-             *     `age_s` is not, the link is idle; where both are large, the switch is silent.
+             * @description Age of the newest report of any link of the node, s. If it is small and `age_s` is not, the
+             *     link is idle; if both are large, the switch is silent.
              */
             node_age_s: number | null;
-            /** @description Name of the node; empty when it has none. */
+            /** @description Name of the node; empty if it has none. */
             node_name: string;
             /**
              * Format: uint64
-             * @description Everything up to here has arrived.
+             * @description Time up to which everything has arrived.
              */
             now_ns: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1656,23 +1645,23 @@ export interface components {
              * @description Bytes of a packet in the queue beyond its IP packet.
              */
             queue_overhead_bytes: number;
-            /** @description The last complete second; null before it, and where the switch was silent in it. */
+            /** @description The last complete second; null before it, and if the switch was silent in it. */
             recent: components["schemas"]["Recent"] | null;
             /**
              * Format: uint64
-             * @description Limit that its reports state, bytes; null when unlimited or not reported.
+             * @description Limit stated by the reports, bytes; null if unlimited or not reported.
              */
             reported_limit_bytes: number | null;
             /**
-             * @description The newest report is too old for advice to be applied
+             * @description Whether the newest report is too old for advice to be applied
              *     (`control.max_telemetry_age_s`).
              */
             stale: boolean;
-            /** @description How steady the advice was. */
+            /** @description How steady the advice has been. */
             steadiness: components["schemas"]["Steadiness"];
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
-            /** @description The conclusion on its buffer, without curve; null before the first estimate. */
+            /** @description The verdict on its buffer, without curve; null before the first estimate. */
             verdict: components["schemas"]["Verdict"] | null;
             /** @description The limit on trial: its effect is being measured. */
             watching: components["schemas"]["Trial"] | null;
@@ -1686,18 +1675,17 @@ export interface components {
         LinkEstimate: {
             /**
              * Format: uint64
-             * @description Packets that came to the queue, those dropped included, sampling undone.
+             * @description Packets that arrived at the queue, including drops, scaled up for sampling.
              */
             arrivals: number;
-            /** @description Parts of the window, which tell the sampling errors of loss and utilisation. */
+            /** @description Parts of the window, which give the sampling errors of loss and utilisation. */
             batches?: components["schemas"]["Batches"];
             /**
              * Format: uint64
-             * @description Capacity in bits/s; measured where it is not configured; 0 when neither
-             *     is known.
+             * @description Capacity in bits/s, measured if it is not configured; 0 if neither is known.
              */
             capacity_bps: number;
-            /** @description Limits of the answer: missing capacity, lost reports, sampling, … */
+            /** @description Limitations of the estimate: missing capacity, lost reports, sampling, … */
             caveats: string[];
             /**
              * Format: uint64
@@ -1710,25 +1698,24 @@ export interface components {
             delay_ms: components["schemas"]["Quantiles"];
             /**
              * Format: uint64
-             * @description Packets dropped; null where no report can tell of one (INT-MD).
+             * @description Packets dropped; null if no report can show a drop (INT-MD).
              */
             drops: number | null;
             /** @description Estimates that decide the buffer. */
             estimates: components["schemas"]["Estimates"];
             /**
-             * @description Flows of the window, the largest rates first. Of very many, those with a
-             *     class other than short; `classes` counts all.
+             * @description Flows of the window, largest rates first. If there are too many to list, short flows are
+             *     left out first; `classes` counts all.
              */
             flows: components["schemas"]["Flow"][];
             /**
              * Format: uint64
-             * @description Start of the first interval within the window asked for, node's clock.
+             * @description Start of the first interval within the requested window, node's clock.
              */
             from_ns: number;
             /**
              * Format: uint64
-             * @description Limit in force at the end of the window; null when not reported or
-             *     unlimited.
+             * @description Limit in force at the end of the window; null if not reported or unlimited.
              */
             limit_bytes: number | null;
             /**
@@ -1738,7 +1725,7 @@ export interface components {
             loss_events: number;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
+             * @description Drops over arrivals; null without arrivals, or if no report can show a drop.
              */
             loss_rate: number | null;
             /**
@@ -1746,27 +1733,26 @@ export interface components {
              * @description Node of the link.
              */
             node: number;
-            /** @description Name of the node; empty where it has none. */
+            /** @description Name of the node; empty if it has none. */
             node_name: string;
             /**
-             * @description Distribution of the occupancy met by arrivals; null when the limit
-             *     changed in the window, or is not known.
+             * @description Distribution of the occupancy seen by arriving packets; null if the limit changed in the
+             *     window, or is not known.
              */
             occupancy?: components["schemas"]["Occupancy"] | null;
-            /** @description Occupancy met by arrivals, bytes. */
+            /** @description Occupancy seen by arriving packets, bytes. */
             occupancy_bytes: components["schemas"]["Quantiles"];
             /**
              * Format: uint64
-             * @description Of `drops`, those of LBP flows that lost half of their window or more at
-             *     once.
+             * @description Part of `drops` from LBP flows that lost half of their window or more at once.
              */
             overshoot_drops: number;
             /**
              * Format: uint32
-             * @description Egress port of the node; null where reports do not tell it.
+             * @description Egress port of the node; null if the reports do not include it.
              */
             port: number | null;
-            /** @description Name of the port; empty where it has none. */
+            /** @description Name of the port; empty if it has none. */
             port_name: string;
             /**
              * Format: uint32
@@ -1775,7 +1761,7 @@ export interface components {
             queue: number;
             /**
              * Format: double
-             * @description Drain rate in bytes as the queue counts them, bits/s.
+             * @description Drain rate of the queue in bytes as the queue counts them, bits/s.
              */
             queue_drain_bps: number;
             /**
@@ -1785,27 +1771,26 @@ export interface components {
             reports_lost: number;
             /**
              * Format: double
-             * @description Segment of the LBP flows as the queue counts it, bytes; 0 when no data
-             *     packet was seen.
+             * @description Segment size of the LBP flows as the queue counts it, bytes; 0 if no data packet was seen.
              */
             segment_bytes: number;
             /**
-             * @description Other queues took a part of the port's capacity in the window: `capacity_bps` is the
-             *     rate at which this queue was served while packets waited, 0 where too few did.
+             * @description Whether other queues took a part of the port's capacity in the window: `capacity_bps` is
+             *     then the rate at which this queue was served while packets waited, 0 if too few waited.
              */
             shares_port: boolean;
             /**
              * Format: uint64
-             * @description End of the last interval within it.
+             * @description End of the last interval within the requested window.
              */
             to_ns: number;
-            /** @description Two clocks speak as its node, of which one may be a recording: no advice rests on it. */
+            /** @description Whether two clocks report as this node, one perhaps a recording: no advice is given then. */
             two_clocks?: boolean;
             /**
              * Format: double
-             * @description Time within the window of which no record came from the collector, s: the
-             *     connection was cut, or updates were missed. 0 for a port that is not configured,
-             *     which has no records while nothing comes by.
+             * @description Time within the window for which the collector sent no record, s: the connection was cut, or
+             *     updates were missed. 0 for a port that is not configured, which has no records while it is
+             *     idle.
              */
             unrecorded_s: number;
             /** @description Utilisation of the link. */
@@ -1815,7 +1800,7 @@ export interface components {
         LinkFlow: {
             /**
              * Format: double
-             * @description Part of the window during which it was active, pauses left out.
+             * @description Part of the window during which the flow was active, without pauses.
              */
             active_fraction: number;
             /**
@@ -1825,26 +1810,26 @@ export interface components {
             base_rtt_ms: number | null;
             /**
              * Format: double
-             * @description Factor by which it multiplies its window on loss, as seen.
+             * @description Observed factor by which a loss multiplies the window.
              */
             beta: number | null;
-            /** @description The class that is most likely. */
+            /** @description Most likely class. */
             class: components["schemas"]["FlowClass"];
             /**
              * Format: double
-             * @description How sure the class is, 0 to 1.
+             * @description Confidence in the class, 0 to 1.
              */
             confidence: number;
-            /** @description Congestion control as recognised by its reductions. */
+            /** @description Congestion control recognised from the reductions. */
             congestion_control: components["schemas"]["CongestionControl"];
             /**
              * Format: uint32
-             * @description Last window, segments.
+             * @description Last congestion window, segments.
              */
             cwnd: number | null;
             /**
              * Format: uint64
-             * @description Its packets dropped here in the window; null where no report can tell of one (INT-MD).
+             * @description Packets dropped here in the window; null if no report can show a drop (INT-MD).
              */
             drops: number | null;
             /** @description Evidence behind the class. */
@@ -1854,7 +1839,7 @@ export interface components {
              * @description Id given by the collector.
              */
             flow: number;
-            /** @description Its five-tuple; null where the collector did not describe it. */
+            /** @description Five-tuple; null if the collector did not describe the flow. */
             key: components["schemas"]["FlowKey"] | null;
             /**
              * Format: uint32
@@ -1863,17 +1848,17 @@ export interface components {
             node: number;
             /**
              * Format: double
-             * @description Probability that it is an LBP flow.
+             * @description Probability that the flow is LBP.
              */
             p_lbp: number;
             /**
              * Format: uint64
-             * @description Packets that left in the window, sampling undone.
+             * @description Packets that left in the window, scaled up for sampling.
              */
             packets: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1898,7 +1883,7 @@ export interface components {
             reductions_remote: number;
             /**
              * Format: double
-             * @description Last smoothed RTT of the sender, ms.
+             * @description Last smoothed RTT at the sender, ms.
              */
             srtt_ms: number | null;
             /** @description Reason in words. */
@@ -1913,7 +1898,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1922,7 +1907,7 @@ export interface components {
              */
             queue: number;
         };
-        /** @description A link in brief: what an overview of many shows. */
+        /** @description A link in brief, for an overview of many links. */
         LinkSummary: {
             /**
              * Format: uint64
@@ -1938,8 +1923,8 @@ export interface components {
             answer: components["schemas"]["Answer"] | null;
             /**
              * Format: uint64
-             * @description Capacity on the wire, bits/s; 0 when not configured. Of a queue that shares its
-             *     port, the rate at which it was served; 0 where that is not known.
+             * @description Capacity on the wire, bits/s; 0 if not configured. For a queue that shares its port, the
+             *     rate at which it was served; 0 if that is unknown.
              */
             capacity_bps: number;
             /** @description Limit as last read from the switch; null without a switch. */
@@ -1949,18 +1934,18 @@ export interface components {
              * @description Flows bottlenecked here; null before the first estimate.
              */
             n_b: number | null;
-            /** @description Name of the port; empty when it has none. */
+            /** @description Name of the port; empty if it has none. */
             name: string;
             /**
              * Format: uint32
              * @description Node id of the switch.
              */
             node: number;
-            /** @description Name of the node; empty when it has none. */
+            /** @description Name of the node; empty if it has none. */
             node_name: string;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1968,18 +1953,18 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description The last complete second; null before it, and where the switch was silent in it. */
+            /** @description The last complete second; null before it, and if the switch was silent in it. */
             recent: components["schemas"]["Recent"] | null;
             /**
              * Format: uint64
-             * @description Limit that its reports state, bytes; null when unlimited or not reported.
+             * @description Limit stated by the reports, bytes; null if unlimited or not reported.
              */
             reported_limit_bytes: number | null;
-            /** @description The newest report is too old for advice to be applied. */
+            /** @description Whether the newest report is too old for advice to be applied. */
             stale: boolean;
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
-            /** @description A limit is on trial: its effect is being measured. */
+            /** @description Whether a limit is on trial: its effect is being measured. */
             watching: boolean;
         };
         /** @description The targets of one link. */
@@ -1991,7 +1976,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -1999,16 +1984,16 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description Targets in force there. */
+            /** @description Targets in force at the link. */
             targets: components["schemas"]["Targets"];
         };
         /** @description A page of the links. */
         Links: {
-            /** @description The links by node, port and queue; their advice comes without rules. */
+            /** @description The links by node, port and queue, with their advice but without its rules. */
             links: components["schemas"]["Link"][];
             /**
              * Format: uint
-             * @description Offset of the next page; null after the last.
+             * @description Offset of the next page; null on the last page.
              */
             next_offset: number | null;
         };
@@ -2016,7 +2001,7 @@ export interface components {
         Marking: {
             /**
              * Format: double
-             * @description Growth of the flows that wait here before they answer a mark, bytes.
+             * @description Growth of the flows bottlenecked here before they respond to a mark, bytes.
              */
             growth_bytes: number;
             /**
@@ -2026,21 +2011,21 @@ export interface components {
             headroom_bytes: number;
             /**
              * Format: uint64
-             * @description Occupancy from which on all packets are refused: threshold and room, bytes.
+             * @description Occupancy from which all packets are dropped: threshold and room, bytes.
              */
             limit_bytes: number;
             /**
              * Format: double
-             * @description Delay of a queue that full, ms.
+             * @description Queueing delay at that limit, ms.
              */
             limit_ms: number;
             /**
              * Format: double
-             * @description Occupancy measured above the threshold in force, carried over to the advised
-             *     one, bytes; null where nothing was.
+             * @description Occupancy measured above the threshold in force, scaled to the advised one, bytes; null if
+             *     none was measured.
              */
             overshoot_bytes: number | null;
-            /** @description How it comes about, and what it does not cover. */
+            /** @description Derivation of the room, and what it does not cover. */
             reason: string;
             /**
              * Format: double
@@ -2048,7 +2033,7 @@ export interface components {
              */
             slow_start_bytes: number;
         };
-        /** @description One limit that was in force under this traffic, and what was measured then. */
+        /** @description Measurement of one limit that was in force under this traffic. */
         MeasuredLimit: {
             /**
              * Format: double
@@ -2062,7 +2047,7 @@ export interface components {
             limit_bytes: number;
             /**
              * Format: double
-             * @description Loss events it was counted from.
+             * @description Number of loss events behind `loss_rate`.
              */
             loss_events: number;
             /** @description Drops over arrivals, with its sampling error. */
@@ -2070,11 +2055,11 @@ export interface components {
             /** @description Mean utilisation, fraction, with its sampling error. */
             utilisation: components["schemas"]["Interval"];
         };
-        /** @description How far the controller may apply its advice. */
+        /** @description How the controller uses its advice. */
         Mode: "recommend" | "confirm" | "auto";
-        /** @description How far advice may be applied from now on. */
+        /** @description How far the controller may go in applying advice from now on. */
         ModeRequest: {
-            /** @description Kept over restarts where a `state_file` is configured. */
+            /** @description The mode; kept across restarts if a `state_file` is configured. */
             mode: components["schemas"]["Mode"];
         };
         /** @description The mode after a change. */
@@ -2082,22 +2067,21 @@ export interface components {
             /** @description Mode now in force. */
             mode: components["schemas"]["Mode"];
         };
-        /** @description The nearest value of each target when they cannot hold together. */
+        /** @description The nearest feasible values if the targets cannot all hold. */
         Nearest: {
             /**
              * Format: double
-             * @description Smallest delay bound with which utilisation and loss both hold
-             *     (BSCL eq. 25), ms.
+             * @description Smallest delay bound with which utilisation and loss both hold (BSCL eq. 25), ms.
              */
             delay_ms: number;
             /**
              * Format: double
-             * @description Loss rate expected at the advised limit.
+             * @description Expected loss rate at the advised limit.
              */
             loss_rate: number;
             /**
              * Format: double
-             * @description Utilisation expected at the advised limit.
+             * @description Expected utilisation at the advised limit.
              */
             utilisation: number;
         };
@@ -2105,7 +2089,7 @@ export interface components {
         Observed: {
             /**
              * Format: double
-             * @description Its maximum, ms.
+             * @description Maximum queueing delay, ms.
              */
             delay_max_ms: number;
             /**
@@ -2115,17 +2099,17 @@ export interface components {
             delay_mean_ms: number;
             /**
              * Format: double
-             * @description Median of the queueing delay, ms.
+             * @description Median queueing delay, ms.
              */
             delay_p50_ms: number;
             /**
              * Format: double
-             * @description Its 99th percentile, ms.
+             * @description 99th percentile of the queueing delay, ms.
              */
             delay_p99_ms: number;
             /**
              * Format: uint64
-             * @description Drops that `loss_rate` was counted from.
+             * @description Number of drops behind `loss_rate`.
              */
             drops: number;
             /**
@@ -2139,45 +2123,45 @@ export interface components {
              */
             utilisation: number;
         };
-        /** @description Occupancy met by arrivals while one limit was in force. */
+        /** @description Queue occupancy seen by arriving packets while one limit was in force. */
         Occupancy: {
             /**
              * Format: uint64
-             * @description Arrivals that it was counted from.
+             * @description Number of arrivals counted.
              */
             arrivals: number;
             /**
-             * @description Occupancies met by the others, bytes, ascending: each stands for an equal part
-             *     of them.
+             * @description Occupancies seen by the other arrivals, bytes, ascending: each represents an equal share of
+             *     these arrivals.
              */
             bytes: number[];
             /**
              * Format: double
-             * @description Fraction of the arrivals that met an empty queue.
+             * @description Fraction of the arrivals that found the queue empty.
              */
             met_empty: number;
         };
         /** @description Reaction to a limit that someone else wrote. */
         OnDrift: "keep" | "restore";
-        /** @description Who wants a change. */
+        /** @description Who requested a change. */
         Origin: "operator" | "confirmed" | "auto" | "rollback" | "trial" | "restore" | "provision" | "foreign";
         /** @description Outcome of a change. */
         Outcome: "set" | "refused" | "failed" | "dry_run" | "intended" | "found" | "kept" | "worse" | "unclear";
         /** @description Single packets from the collector's memory. */
         Packets: {
-            /** @description Whether the switch marked it CE. */
+            /** @description Whether the switch marked the packet CE. */
             ce_marked: boolean[];
-            /** @description The sender's congestion window, segments; 0 where not known. */
+            /** @description The sender's congestion window, segments; 0 if unknown. */
             cwnd: number[];
-            /** @description Whether it was dropped. */
+            /** @description Whether the packet was dropped. */
             dropped: boolean[];
-            /** @description Departure; 0 for a packet dropped. */
+            /** @description Departure; 0 for a dropped packet. */
             egress_ns: number[];
             /** @description Flow id given by the collector. */
             flow_id: number[];
             /**
              * Format: uint64
-             * @description Start of the span asked for.
+             * @description Start of the requested span.
              */
             from_ns: number;
             /** @description Arrival at the switch. */
@@ -2189,17 +2173,17 @@ export interface components {
              * @description Node id of the switch.
              */
             node: number;
-            /** @description Occupancy that it met, bytes; null where its report does not tell it. */
+            /** @description Occupancy that the packet met, bytes; null if its report does not tell it. */
             occupancy_bytes: (number | null)[];
             /**
              * Format: uint64
-             * @description Arrival of the oldest packet that the collector remembers of the port; null
-             *     when it remembers none, or does not say.
+             * @description Arrival of the oldest packet of the port that the collector remembers; null if it remembers
+             *     none, or does not say.
              */
             oldest_ns: number | null;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -2207,14 +2191,14 @@ export interface components {
              * @description Queue of the port.
              */
             queue: number;
-            /** @description First TCP sequence number of the segment; 0 where it is not TCP. */
+            /** @description First TCP sequence number of the segment; 0 if it is not TCP. */
             tcp_seq: number[];
             /**
              * Format: uint64
-             * @description End of the span asked for, exclusive.
+             * @description End of the requested span, exclusive.
              */
             to_ns: number;
-            /** @description The span holds more packets than were asked for. */
+            /** @description Whether the span holds more packets than were asked for. */
             truncated: boolean;
         };
         /** @description One phase. */
@@ -2268,7 +2252,7 @@ export interface components {
             advice?: components["schemas"]["Advice"] | null;
             /**
              * Format: uint64
-             * @description First interval that the collector had of the link.
+             * @description Start of the first interval that the collector had of the link.
              */
             capture_start_ns: number;
             /**
@@ -2278,7 +2262,7 @@ export interface components {
             end_ns: number | null;
             /**
              * Format: double
-             * @description End, seconds of the capture.
+             * @description End, in seconds of the capture.
              */
             end_s: number | null;
             /** @description The estimate; null until the phase is complete. */
@@ -2287,7 +2271,7 @@ export interface components {
             incomplete: string | null;
             /**
              * Format: uint64
-             * @description Interval records received of the phase.
+             * @description Number of interval records received during the phase.
              */
             intervals: number;
             /**
@@ -2307,7 +2291,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -2327,7 +2311,7 @@ export interface components {
             start_ns: number;
             /**
              * Format: double
-             * @description Start, seconds of the capture.
+             * @description Start, in seconds of the capture.
              */
             start_s: number;
             /**
@@ -2335,14 +2319,14 @@ export interface components {
              * @description Packets of probed flows not joined.
              */
             unjoined: number;
-            /** @description The conclusion on the buffer, with its curve; null until the phase is complete. */
+            /** @description The verdict on the buffer, with its curve; null until the phase is complete. */
             verdict?: components["schemas"]["Verdict"] | null;
         };
         /** @description Samples of the senders' TCP state during a phase. */
         PhaseProbe: {
             /**
              * Format: uint64
-             * @description Samples lost; null where nobody counted them.
+             * @description Samples lost; null if nobody counted them.
              */
             lost: number | null;
             /**
@@ -2360,12 +2344,12 @@ export interface components {
             duplicate: number;
             /**
              * Format: uint64
-             * @description Datagrams that the collector's kernel dropped; null where nobody counted them.
+             * @description Datagrams that the collector's kernel dropped; null if nobody counted them.
              */
             kernel_drops: number | null;
             /**
              * Format: uint64
-             * @description Reports that came out of order by more than the collector waits.
+             * @description Reports that were late by more than the collector waits.
              */
             late: number;
             /**
@@ -2375,7 +2359,7 @@ export interface components {
             lost: number;
             /**
              * Format: uint64
-             * @description Datagrams that are not valid reports; null where nobody counted them.
+             * @description Datagrams that are not valid reports; null if nobody counted them.
              */
             malformed: number | null;
             /**
@@ -2388,7 +2372,7 @@ export interface components {
         PhaseRequest: {
             /** @description The action. */
             action: components["schemas"]["PhaseAction"];
-            /** @description 1 to 64 letters, digits, `-`, `_`, `.`. */
+            /** @description Name of the phase: 1 to 64 letters, digits, `-`, `_`, `.`. */
             name: string;
         };
         /** @description Stage of a phase. */
@@ -2397,19 +2381,19 @@ export interface components {
         Phases: {
             /**
              * Format: uint64
-             * @description Phases that were forgotten for others since the start: at most 1000 are kept, and
-             *     256 MiB of their results.
+             * @description Number of phases dropped since the start to make room: at most 1000 are kept, and 256 MiB of
+             *     their results.
              */
             forgotten: number;
             /**
              * Format: uint64
-             * @description Phases that are kept, those not asked for included.
+             * @description Number of phases that are kept, including those not asked for.
              */
             kept: number;
-            /** @description Oldest first. */
+            /** @description The phases, oldest first. */
             phases: components["schemas"]["Phase"][];
         };
-        /** @description How requests name a port. */
+        /** @description A port in a request. */
         PortName: number | components["schemas"]["Unknown"];
         /** @description The expected outcome at one limit. */
         Prediction: {
@@ -2418,8 +2402,8 @@ export interface components {
             /** @description Largest queueing delay, ms. */
             delay_ms: components["schemas"]["Interval"];
             /**
-             * @description Result of the papers' formulas, where the prediction rests on what was
-             *     measured at the limit in force instead; left out elsewhere.
+             * @description Result of the papers' formulas, if the prediction is based on measurements at the limit in
+             *     force instead; otherwise omitted.
              */
             formula?: components["schemas"]["FormulaPrediction"] | null;
             /** @description Drops over arrivals. */
@@ -2434,21 +2418,21 @@ export interface components {
              * @description The limit in force, bytes as the queue counts them.
              */
             limit_bytes: number;
-            /** @description Measurement there. */
+            /** @description Measurement at the limit in force. */
             measured: components["schemas"]["Observed"] | null;
-            /** @description Targets missed there by measurement, by more than estimates move. */
+            /** @description Targets missed by the measurement, by more than estimates fluctuate. */
             missed?: components["schemas"]["Goal"][];
             /** @description Prediction from models and measurements. */
             predicted: components["schemas"]["Prediction"] | null;
         };
-        /** @description An error, and its place. */
+        /** @description An error, and the field at fault. */
         Problem: {
             /** @description The field at fault, as a path (`priority[1]`). */
             field: string | null;
             /** @description The error and its remedy. */
             message: string;
         };
-        /** @description Quantiles of a distribution; null when nothing was seen. */
+        /** @description Quantiles of a distribution; null without observations. */
         Quantiles: {
             /**
              * Format: double
@@ -2487,12 +2471,12 @@ export interface components {
             delay_ms: components["schemas"]["RecentDelay"];
             /**
              * Format: uint64
-             * @description Packets dropped; null where no report can tell of one.
+             * @description Packets dropped; null if no report can show a drop.
              */
             drops: number | null;
             /**
              * Format: double
-             * @description Drops over arrivals; null without arrivals, and where no report can tell of a drop.
+             * @description Drops over arrivals; null without arrivals, or if no report can show a drop.
              */
             loss_rate: number | null;
             /** @description Occupancy met by arrivals, bytes. */
@@ -2554,28 +2538,28 @@ export interface components {
              */
             p99: number;
         };
-        /** @description A finished run that is shown in the place of a live one. */
+        /** @description A finished run that is shown instead of a live one. */
         Recording: {
             /** @description Directory of its capture. */
             capture: string;
             /**
              * Format: uint64
-             * @description End of the capture, Unix time; null when it was not closed.
+             * @description End of the capture, Unix time; null if it was not closed.
              */
             ended_unix_ms: number | null;
-            /** @description Gaps in it, in words. */
+            /** @description Gaps in the capture, in words. */
             notes: string[];
-            /** @description Why it was not read to its end; null while nothing is wrong. */
+            /** @description Why the capture was not read to its end; null while nothing is wrong. */
             problem: string | null;
             /**
              * Format: double
-             * @description Part of its rows that were read, 0 to 1. From 1 on estimates and advice are
-             *     those of the whole run, or of its last limit.
+             * @description Share of the rows that were read, 0 to 1. At 1, estimates and advice are those of the whole
+             *     run, or of its last limit.
              */
             read_fraction: number;
             /**
              * Format: double
-             * @description Length of what was read of it, s.
+             * @description Length of the part read so far, s.
              */
             seconds: number;
             /**
@@ -2592,33 +2576,33 @@ export interface components {
             evidence: components["schemas"]["Evidence"];
             /** @description Transparent, elastic or overload (NGI §III). */
             value: components["schemas"]["Regime"];
-            /** @description The reason in words. */
+            /** @description Reason in words. */
             why: string;
         };
-        /** @description A rule that was set aside. */
+        /** @description A rule that was not used. */
         RejectedRule: {
-            /** @description Which rule. */
+            /** @description Identifier of the rule. */
             id: string;
-            /** @description Its name for people. */
+            /** @description Display name of the rule. */
             name: string;
             /** @description The conditions that fail, or what is missing. */
             reasons: string[];
         };
-        /** @description Whether a port is to report. */
+        /** @description Whether a port reports. */
         ReportsRequest: {
-            /** @description Packets leaving by the port are reported. */
+            /** @description Whether packets leaving through the port are reported. */
             on: boolean;
         };
         /** @description Whether a port reports. */
         ReportsSet: {
-            /** @description Nothing was written (`control.dry_run`). */
+            /** @description Whether nothing was written (`control.dry_run`). */
             dry_run: boolean;
             /**
              * Format: uint32
              * @description Node id of the switch.
              */
             node: number;
-            /** @description Packets leaving by the port are reported; in a dry run what was asked for. */
+            /** @description Whether packets leaving through the port are reported; in a dry run, what was asked for. */
             on: boolean;
             /**
              * Format: uint32
@@ -2628,14 +2612,14 @@ export interface components {
         };
         /** @description A rule applied to the measured traffic. */
         Rule: {
-            /** @description No assumption is known to fail and the buffer could be computed. */
+            /** @description Whether no assumption is known to fail and the buffer could be computed. */
             applies: boolean;
             /** @description Assumptions of the rule about the traffic, and whether they hold. */
             assumptions: components["schemas"]["Assumption"][];
             /**
              * Format: double
-             * @description The buffer it asks for, bytes as the queue counts them; null when an
-             *     input is missing or refused (`missing` says which).
+             * @description The buffer that the rule yields, bytes as the queue counts them; null if an input is
+             *     missing or out of range (`missing` says which).
              */
             buffer_bytes: number | null;
             /**
@@ -2652,13 +2636,13 @@ export interface components {
             formula: string;
             /** @description Goals that the rule secures; empty for rules shown for comparison only. */
             goals: components["schemas"]["Goal"][];
-            /** @description Which rule. */
+            /** @description Identifier of the rule. */
             id: string;
-            /** @description Inputs of the formula; quantities that are not known are left out. */
+            /** @description Inputs of the formula, without unknown quantities. */
             inputs: components["schemas"]["Input"][];
-            /** @description Why the buffer could not be computed. */
+            /** @description Reason why the buffer could not be computed. */
             missing: string | null;
-            /** @description Name for people, e.g. `BSCL`. */
+            /** @description Display name, e.g. `BSCL`. */
             name: string;
             /** @description Paper and equation. */
             source: string;
@@ -2667,85 +2651,85 @@ export interface components {
         RuleTick: {
             /**
              * Format: double
-             * @description Its buffer, bytes.
+             * @description Buffer of the rule, bytes.
              */
             bytes: number;
-            /** @description Whether all it assumes holds; null where that is not known. */
+            /** @description Whether all its assumptions hold; null if unknown. */
             holds: boolean | null;
             /** @description Identifier of the rule. */
             id: string;
-            /** @description Its name for people. */
+            /** @description Display name of the rule. */
             name: string;
         };
         /** @description Whether the flows' maximum rates can reach capacity (OI §3.2). */
         Saturable: {
             /**
              * Format: double
-             * @description Sum of the maximum rates of the flows that have one, over capacity;
-             *     flows bottlenecked here have none.
+             * @description Sum of the maximum rates of the flows that have one, over capacity; flows bottlenecked here
+             *     have no maximum.
              */
             bounded_share: number;
-            /** @description null where no capacity is known. */
+            /** @description null if the capacity is not known. */
             value: boolean | null;
         };
         /** @description Influence of one estimated quantity on an advice. */
         Sensitivity: {
-            /** @description Its influence, in words. */
+            /** @description Influence of the quantity, in words. */
             decides: string;
             /**
              * Format: uint64
-             * @description The limit advised with 20 % less of it, bytes.
+             * @description The limit advised if the quantity is 20 % smaller, bytes.
              */
             limit_bytes_less: number | null;
             /**
              * Format: uint64
-             * @description The limit advised with 20 % more of it, bytes.
+             * @description The limit advised if the quantity is 20 % larger, bytes.
              */
             limit_bytes_more: number | null;
             /** @description `n_b`, `alpha` or `delta`. */
             quantity: string;
             /**
              * Format: double
-             * @description Its value.
+             * @description Value of the quantity.
              */
             value: number;
         };
         /**
-         * @description Occupancy, delay, loss and utilisation over time. A step of which nothing is known
-         *     has null in every column of packets: no record came of it, or the switch reported
-         *     nothing at all, by any port. Of a link that was idle there are zeros.
+         * @description Occupancy, delay, loss and utilisation over time. A step of which nothing is known has null in
+         *     every column of packets: there is no record of it, or the switch reported nothing at all, from
+         *     any port. An idle link has zeros.
          */
         Series: {
             /** @description Packets that arrived. */
             arrivals: (number | null)[];
             /** @description Packets marked CE. */
             ce_marked: (number | null)[];
-            /** @description The largest, ms. */
+            /** @description Largest queueing delay, ms. */
             delay_max_ms: (number | null)[];
             /** @description Median queueing delay, ms. */
             delay_p50_ms: (number | null)[];
-            /** @description Its 99th percentile, ms. */
+            /** @description 99th percentile of the queueing delay, ms. */
             delay_p99_ms: (number | null)[];
             /** @description Packets dropped. */
             drops: (number | null)[];
-            /** @description Limit in force, bytes; null when unlimited or not reported. */
+            /** @description Limit in force, bytes; null if unlimited or not reported. */
             limit_bytes: (number | null)[];
             /**
              * Format: uint32
              * @description Node id of the switch.
              */
             node: number;
-            /** @description The largest, bytes. */
+            /** @description Largest occupancy, bytes. */
             occupancy_max_bytes: (number | null)[];
             /** @description Median occupancy met by arrivals, bytes. */
             occupancy_p50_bytes: (number | null)[];
-            /** @description Its 99th percentile, bytes. */
+            /** @description 99th percentile of the occupancy, bytes. */
             occupancy_p99_bytes: (number | null)[];
             /** @description Packets that left. */
             packets: (number | null)[];
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -2773,21 +2757,21 @@ export interface components {
             collectors: components["schemas"]["Collector"][];
             /** @description Limits that someone else wrote. */
             drift: components["schemas"]["Drift"][];
-            /** @description Nothing is written to any switch. */
+            /** @description Whether nothing is written to any switch. */
             dry_run: boolean;
             /**
              * Format: uint32
-             * @description Time between two estimates of a link that is only observed, s: more than 1 where there
-             *     are more links than can be estimated in a second.
+             * @description Time between two estimates of a link that is only observed, s: more than 1 if there are more
+             *     links than can be estimated in a second.
              */
             estimated_every_s: number;
             /** @description Links that have reported. */
             links: components["schemas"]["LinkId"][];
-            /** @description How far advice may be applied. */
+            /** @description How far the controller may go in applying advice. */
             mode: components["schemas"]["Mode"];
             /**
-             * @description The finished run that is shown; null of a live controller. Every request that
-             *     would change something is refused (409) where it is not null.
+             * @description The finished run that is shown; null in a live controller. If it is not null, every request
+             *     that would change something is refused (409).
              */
             recording: components["schemas"]["Recording"] | null;
             /**
@@ -2795,7 +2779,7 @@ export interface components {
              * @description How far back phases and series reach, s.
              */
             retention_s: number;
-            /** @description Why the state file was not written last; null when it was, or without one. */
+            /** @description Why the last write of the state file failed; null if it did not, or without a file. */
             state_problem: string | null;
             /** @description Switches by node. */
             switches: components["schemas"]["Switch"][];
@@ -2814,19 +2798,19 @@ export interface components {
              */
             window_s: number;
         };
-        /** @description For how long the advice has asked for the same. */
+        /** @description How steady the advice has been. */
         Steadiness: {
             /**
              * Format: uint32
-             * @description Seconds in a row in which it was to raise, to lower or to keep the limit.
+             * @description Consecutive seconds in which the advice was to raise, to lower, or to keep the limit.
              */
             seconds: number;
             /**
              * Format: uint64
-             * @description The advice uses nothing older than this.
+             * @description Oldest time of the data that the advice uses.
              */
             since_ns: number | null;
-            /** @description Enough advice has come to act on. */
+            /** @description Whether there has been enough advice to act on. */
             steady: boolean;
         };
         /** @description One switch. */
@@ -2858,17 +2842,17 @@ export interface components {
             node: number;
             /** @description Why provisioning failed last time. */
             provision_problem: string | null;
-            /** @description The plan has been written since the switch came up. */
+            /** @description Whether the plan has been written since the switch came up. */
             provisioned: boolean;
-            /** @description Limits can be set now. */
+            /** @description Whether limits can be set now. */
             ready: boolean;
         };
-        /** @description The operator's targets, most important first in `priority`. */
+        /** @description The operator's targets. */
         Targets: {
             /**
              * Format: double
-             * @description Probability with which each target is to be met at the advised limit, 0.5 (as
-             *     likely as not) to 0.99.
+             * @description Probability with which each target is to be met at the advised limit, from 0.5 (as likely as
+             *     not) to 0.99.
              */
             confidence: number;
             /**
@@ -2883,51 +2867,51 @@ export interface components {
             loss_rate: number | null;
             /**
              * Format: double
-             * @description Fraction inside the bounds of loss and delay, and of what may stay unused of the
-             *     capacity, that the advice aims at.
+             * @description Safety margin, fraction: the advice aims at bounds of loss, delay and unused capacity that
+             *     are lower by this fraction.
              */
             margin: number;
             /**
-             * @description Order in which targets are kept when they cannot hold together; a
-             *     target not named comes after those named.
+             * @description Order in which targets are kept if they cannot all be met; targets that are not listed come
+             *     after those that are.
              */
             priority: components["schemas"]["Goal"][];
             /**
              * Format: double
-             * @description ρ̂: smallest utilisation, fraction; 0 = none is asked for.
+             * @description ρ̂: smallest utilisation, fraction; 0 = no target.
              */
             utilisation: number;
         };
-        /** @description Targets to set; what is left out stays as it is. */
+        /** @description Targets to set; a target that is left out stays unchanged. */
         TargetsRequest: {
             /**
              * Format: double
-             * @description Probability with which each target is to be met, 0.5 to 0.99.
+             * @description Probability with which each target must be met, 0.5 to 0.99.
              */
             confidence?: number | null;
             /**
              * Format: double
-             * @description Largest queueing delay, ms; null = no bound.
+             * @description Maximum queueing delay, ms; null = no bound.
              */
             delay_ms?: number | null;
             /**
              * Format: double
-             * @description Largest loss rate, fraction; null = no bound.
+             * @description Maximum loss rate, fraction; null = no bound.
              */
             loss_rate?: number | null;
             /**
              * Format: double
-             * @description Fraction inside the bounds that the advice aims at.
+             * @description Fraction inside the bounds at which the advice aims.
              */
             margin?: number | null;
             /**
              * Format: uint32
-             * @description Node id of the switch. Without node and port: the default of all links.
+             * @description Node id of the switch. Without node and port, the default of all links is set.
              */
             node?: number | null;
             /** @description Egress port. */
             port?: components["schemas"]["PortName"] | null;
-            /** @description Order in which targets are kept when they cannot hold together. */
+            /** @description Order in which targets are kept if not all can be met. */
             priority?: components["schemas"]["Goal"][] | null;
             /**
              * Format: uint32
@@ -2936,7 +2920,7 @@ export interface components {
             queue?: number | null;
             /**
              * Format: double
-             * @description Smallest utilisation, fraction.
+             * @description Minimum utilisation, fraction.
              */
             utilisation?: number | null;
         };
@@ -2947,11 +2931,11 @@ export interface components {
         };
         /** @description A limit on trial: its effect is being measured. */
         Trial: {
-            /** @description Limit to go back to. */
+            /** @description Limit to return to. */
             before: components["schemas"]["Limit"] | null;
             /**
              * Format: uint64
-             * @description Start of the measurement; null until telemetry tells the switch's clock.
+             * @description Start of the measurement; null until the switch's clock is known from telemetry.
              */
             from_ns: number | null;
             /** @description Limit that was set. */
@@ -2965,17 +2949,17 @@ export interface components {
         /** @enum {string} */
         Unknown: "unknown";
         /**
-         * @description Data of the event `update`: every link, once a second, or the one that the
-         *     listener asked for.
+         * @description Data of the event `update`: every link, once a second, or the one link that the listener asked
+         *     for.
          */
         Update: {
-            /** @description The links by node and port; their advice comes without rules. */
+            /** @description The links by node and port, with their advice but without its rules. */
             links: components["schemas"]["Link"][];
             /** @description Every link in brief; left out unless the listener asked for one link. */
             others?: components["schemas"]["LinkSummary"][];
             /**
              * Format: uint64
-             * @description When, Unix time.
+             * @description Time of the update, Unix time.
              */
             unix_ms: number;
         };
@@ -2988,7 +2972,7 @@ export interface components {
             mean: number | null;
             /**
              * Format: double
-             * @description Fraction of packets that met a non-empty queue.
+             * @description Fraction of packets that arrived at a non-empty queue.
              */
             non_empty: number | null;
             /**
@@ -2998,8 +2982,8 @@ export interface components {
             p01: number | null;
             /**
              * Format: double
-             * @description Half of the 90 % interval of `mean`, where one packet of several is reported; left
-             *     out where all are.
+             * @description Half of the 90 % interval of `mean` if only some packets are reported; left out if all are
+             *     reported.
              */
             sampling_error?: number | null;
             /**
@@ -3008,23 +2992,20 @@ export interface components {
              */
             windows: number;
         };
-        /** @description The conclusion on a link's buffer. */
+        /** @description The conclusion about a link's buffer. */
         Verdict: {
             /** @description The answer. */
             answer: components["schemas"]["Answer"];
-            /** @description The answer's reason, one sentence. */
+            /** @description Reason of the answer, one sentence. */
             because: string;
-            /** @description Why there is no answer, and which measurement would decide. */
+            /** @description Reason why there is no answer, and the measurement that would decide. */
             cannot_say: string | null;
             /**
              * Format: double
-             * @description Probability that each is met at `set_bytes`: the smallest of them.
+             * @description Smallest of the targets' probabilities of being met at `set_bytes`.
              */
             chance: number | null;
-            /**
-             * @description Expected outcome over the limit; at measured limits the measurement. Left out of
-             *     lists.
-             */
+            /** @description Expected outcome over the limit; at measured limits the measurement. Omitted from lists. */
             curve?: components["schemas"]["CurvePoint"][];
             /**
              * Format: double
@@ -3035,55 +3016,55 @@ export interface components {
             evidence: components["schemas"]["Evidence2"];
             /**
              * Format: uint64
-             * @description Upper end of the limits that serve, bytes.
+             * @description Upper end of the acceptable limits, bytes.
              */
             high_bytes: number | null;
             /**
              * Format: double
-             * @description The limit in force, bytes; null where it is not known or there is none.
+             * @description The limit in force, bytes; null if unknown or if there is none.
              */
             in_force_bytes: number | null;
             /** @description Model of the loss rate between the measured limits. */
             loss_by: string | null;
             /**
              * Format: uint64
-             * @description Lower end of the limits that serve, bytes.
+             * @description Lower end of the acceptable limits, bytes.
              */
             low_bytes: number | null;
-            /** @description Every limit that was measured, the one in force first. */
+            /** @description All measured limits, starting with the one in force. */
             measured: components["schemas"]["MeasuredLimit"][];
             /**
              * Format: double
-             * @description A packet of the flows, bytes as the queue counts them.
+             * @description Packet size of the flows, bytes as the queue counts them.
              */
             packet_bytes: number | null;
-            /** @description The way to the answer, in sentences. */
+            /** @description The derivation of the answer, in sentences. */
             reasons: string[];
-            /** @description The papers' sizes. Left out of lists. */
+            /** @description The papers' sizes. Omitted from lists. */
             rules?: components["schemas"]["RuleTick"][];
             /**
              * Format: uint64
-             * @description The one to set, bytes.
+             * @description The limit to set, bytes.
              */
             set_bytes: number | null;
-            /** @description The targets that the answer is held against. */
+            /** @description The targets on which the answer is based. */
             targets: components["schemas"]["Targets"];
             /**
              * Format: uint64
-             * @description The limit that `set_bytes` is a step towards, bytes; null where it is no step.
+             * @description The limit towards which `set_bytes` is a step, bytes; null if it is not a step.
              */
             towards_bytes: number | null;
-            /** @description Model of the utilisation between them. */
+            /** @description Model of the utilisation between the measured limits. */
             utilisation_by: string | null;
             /**
              * Format: uint32
-             * @description Version of this value.
+             * @description Version of the format.
              */
             version: number;
-            /** @description The limits at which the answer would be another, in words. */
+            /** @description The limits beyond which the answer would change, in words. */
             would_change: string[];
         };
-        /** @description The conclusion on the buffer of a link. */
+        /** @description The verdict on the buffer of a link. */
         VerdictState: {
             /**
              * Format: uint32
@@ -3092,7 +3073,7 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
             /**
@@ -3102,25 +3083,24 @@ export interface components {
             queue: number;
             /** @description Targets in force. */
             targets: components["schemas"]["Targets"];
-            /** @description The conclusion, with its curve; null before the first estimate. */
+            /** @description The verdict, with its curve; null before the first estimate. */
             verdict: components["schemas"]["Verdict"] | null;
         };
-        /** @description Windows of the flows of a link over time, as columns of equal length. */
+        /** @description Congestion windows of the flows of a link over time, as columns of equal length. */
         Windows: {
             /**
-             * @description Sum of the congestion windows of the probed flows, segments: of each the last
-             *     one known, for up to 2 s. Null where none is known.
+             * @description Sum of the congestion windows of the probed flows, segments: the last known window of each,
+             *     for up to 2 s. Null if none is known.
              */
             cwnd_sum_pkts: (number | null)[];
-            /** @description Flows that sent data within 2 s, probed or not. */
+            /** @description Number of flows that sent data within 2 s, probed or not. */
             data_flows: number[];
-            /** @description The flows asked for. */
+            /** @description The requested flows. */
             flows: components["schemas"]["FlowWindows"][];
             /**
-             * @description W(t): the sum of what these flows have in flight, bytes as the queue counts them:
-             *     the payload that is not acknowledged or the window, the smaller one, with the
-             *     headers that packets have here; of a flow without an acknowledgement for its
-             *     round-trip time, nothing.
+             * @description W(t): the sum of what these flows have in flight, bytes as the queue counts them: the
+             *     smaller of unacknowledged payload and window, with the headers that packets have here;
+             *     nothing for a flow without an acknowledgement for its round-trip time.
              */
             in_flight_sum_bytes: (number | null)[];
             /**
@@ -3130,10 +3110,10 @@ export interface components {
             node: number;
             /**
              * Format: uint32
-             * @description Egress port; null where reports do not tell it.
+             * @description Egress port; null if reports do not tell it.
              */
             port: number | null;
-            /** @description Flows in these sums. */
+            /** @description Number of flows in these sums. */
             probed_flows: number[];
             /**
              * Format: uint32
@@ -3318,7 +3298,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Apply the present advice; needs mode confirm or auto */
+            /** @description Apply the current advice; needs mode confirm or auto */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3340,7 +3320,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The last limit changes with reason and outcome */
+            /** @description The last limit changes, with reason and outcome */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3356,7 +3336,10 @@ export interface operations {
     GetEvents: {
         parameters: {
             query?: {
-                /** @description Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`. */
+                /**
+                 * @description Node id of a switch. With `port`, `links` of `update` has only that link, and `others` every
+                 *     link.
+                 */
                 node?: number;
                 /** @description Egress port; with `node`. */
                 port?: components["schemas"]["PortName"] | null;
@@ -3407,11 +3390,11 @@ export interface operations {
     GetFlows: {
         parameters: {
             query?: {
-                /** @description At most so many of each link; 1000 by default, at most 10000. */
+                /** @description Maximum number of flows of each link; 1000 by default, at most 10000. */
                 max_flows?: number;
                 /** @description Node id of the switch. */
                 node?: number;
-                /** @description Flows before the page, 0 by default; a page has at most 10000. */
+                /** @description Number of flows before the page, 0 by default; a page has at most 10000. */
                 offset?: number;
                 /** @description Egress port. */
                 port?: components["schemas"]["PortName"] | null;
@@ -3424,7 +3407,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Flows of the window with class, rate, window, RTT */
+            /** @description Flows in the window, with class, rate, congestion window and RTT */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3440,9 +3423,9 @@ export interface operations {
     GetLinks: {
         parameters: {
             query?: {
-                /** @description At most so many; 1000 by default, at most 1000. */
+                /** @description Maximum number of links; 1000 by default, at most 1000. */
                 max_links?: number;
-                /** @description Links before the page, 0 by default. */
+                /** @description Number of links before the page, 0 by default. */
                 offset?: number;
             };
             header?: never;
@@ -3496,7 +3479,7 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end. */
+                /** @description Length of the span before its end, in seconds, instead of a start. */
                 last_s?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3530,9 +3513,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3548,7 +3531,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Estimates over time, as columns; all that is kept by default */
+            /** @description Estimates over time, as columns; all that are kept by default */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3597,9 +3580,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 1 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 1 by default. */
                 last_s?: number;
-                /** @description At most so many packets; 20000 by default, at most 200000. */
+                /** @description Maximum number of packets; 20000 by default, at most 200000. */
                 max_packets?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3664,9 +3647,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3698,13 +3681,13 @@ export interface operations {
     GetWindows: {
         parameters: {
             query?: {
-                /** @description Flow ids, with commas between them, at most 50; the sums are of all flows. */
+                /** @description Flow ids, separated by commas, at most 50; the sums are over all flows. */
                 flows?: string;
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3720,7 +3703,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Windows of chosen flows and their sum over time; the last 30 s by default */
+            /** @description Congestion windows of chosen flows, and of all in sum, over time; the last 30 s by default */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3767,7 +3750,7 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end. */
+                /** @description Length of the span before its end, in seconds, instead of a start. */
                 last_s?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3803,9 +3786,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3823,7 +3806,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Estimates over time, as columns; all that is kept by default */
+            /** @description Estimates over time, as columns; all that are kept by default */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3874,9 +3857,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 1 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 1 by default. */
                 last_s?: number;
-                /** @description At most so many packets; 20000 by default, at most 200000. */
+                /** @description Maximum number of packets; 20000 by default, at most 200000. */
                 max_packets?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3912,9 +3895,9 @@ export interface operations {
             query?: {
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3948,13 +3931,13 @@ export interface operations {
     GetWindowsOfQueue: {
         parameters: {
             query?: {
-                /** @description Flow ids, with commas between them, at most 50; the sums are of all flows. */
+                /** @description Flow ids, separated by commas, at most 50; the sums are over all flows. */
                 flows?: string;
                 /** @description Start. */
                 from_ns?: number;
-                /** @description Instead of a start: so many seconds before the end; 30 by default. */
+                /** @description Length of the span before its end, in seconds, instead of a start; 30 by default. */
                 last_s?: number;
-                /** @description Steps are merged to at most so many; 1000 by default, at most 20000. */
+                /** @description Maximum number of steps after merging; 1000 by default, at most 20000. */
                 max_points?: number;
                 /** @description End, exclusive; the newest by default. */
                 to_ns?: number;
@@ -3972,7 +3955,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Windows of chosen flows and their sum over time; the last 30 s by default */
+            /** @description Congestion windows of chosen flows, and of all in sum, over time; the last 30 s by default */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3998,7 +3981,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Set what may be done with advice */
+            /** @description Set how far the controller may go in applying advice */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4035,7 +4018,7 @@ export interface operations {
     GetPhases: {
         parameters: {
             query?: {
-                /** @description At most so many, the newest; 100 by default, at most 1000. */
+                /** @description Maximum number of phases, the newest; 100 by default, at most 1000. */
                 max_phases?: number;
                 /** @description Node id of the switch. */
                 node?: number;
@@ -4132,7 +4115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Controller, collectors, switches */
+            /** @description Status of the controller, its collectors and its switches */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4157,7 +4140,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A switch looked at before its first run: program, mirror sessions, ports, hardware drops (BFRT) */
+            /** @description Inspection of a switch: program, mirror sessions, ports, hardware drops (BFRT) */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4223,17 +4206,17 @@ export interface operations {
             query?: {
                 /** @description `json` (default), or the picture as `svg`, `png` (2400 × 1200), `pdf` or `txt` (80 columns). */
                 format?: string;
-                /** @description Node id of the switch; may be left out where one link is known. */
+                /** @description Node id of the switch; may be left out if only one link is known. */
                 node?: number;
-                /** @description Egress port; the same. */
+                /** @description Egress port; may be left out if only one link is known. */
                 port?: components["schemas"]["PortName"] | null;
                 /** @description Queue of the port; 0 by default. */
                 queue?: number;
                 /** @description Colours of the picture: `light` (default) or `dark`. */
                 theme?: string;
                 /**
-                 * @description Width of the picture within a page that has title and reason itself, px (240 to 2400); by
-                 *     default it is for paper, 1200 px wide.
+                 * @description Width of the picture in px (240 to 2400), for a page that shows title and reason itself; by
+                 *     default the picture is for paper, 1200 px wide.
                  */
                 width?: number;
             };
@@ -4243,7 +4226,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The conclusion on a link's buffer, with its curve, or its picture */
+            /** @description The verdict on a link's buffer, with its curve, or its picture */
             200: {
                 headers: {
                     [name: string]: unknown;
