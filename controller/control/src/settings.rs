@@ -78,8 +78,7 @@ pub struct Settings {
     pub observe_s: f64,
     /// Shortest window on which an advice is based, s; also used to detect a change of the traffic.
     pub short_window_s: f64,
-    /// Auto mode: fraction of the limit within which advice changes nothing; twice as much for a
-    /// decrease while the targets hold.
+    /// Auto mode: fraction of the limit within which advice changes nothing.
     pub deadband: f64,
     /// Auto mode: seconds in a row for which advice must agree.
     pub stable_s: u32,
