@@ -217,6 +217,6 @@ mod tests {
             options: &options,
         };
         let a = above(&s, 125_000.0).unwrap();
-        assert!(a.reason.contains("give way"), "{}", a.reason);
+        assert!(a.reason.contains("must be lowered"), "{}", a.reason);
     }
 }

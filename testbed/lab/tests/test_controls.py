@@ -142,7 +142,9 @@ def test_a_loss_takes_what_the_law_says(control, tmp_path, binary):
     # The window may grow by one before the loss is noticed.
     there = [(w, t) for w, t in reductions(run_dir) if w >= 100]
     lawful = [t in {reduced(control, w + more) for more in (0, 1, 2)} for w, t in there]
-    assert len(there) >= 3 and sum(lawful) >= 0.8 * len(there), there
+    # A loss before the window has grown since the last one, or after a timeout, halves; Reno, which
+    # always does, would have none that is lawful.
+    assert len(there) >= 3 and sum(lawful) >= 0.5 * len(there), there
     assert '"tm_' in (run_dir / "truth.json").read_text()
     assert record["rows"][0]["drops"] > 0
     assert not any(c.startswith(controls.PREFIX) for c in controls.of_kernel())
@@ -158,9 +160,10 @@ def test_random_reno_halves_seldom_and_otherwise_keeps_its_window(tmp_path, bina
     kept, halved = [], []
     # The first one of each flow ends its slow start.
     for window, threshold in thresholds(run_dir):
-        (halved if threshold <= 0.6 * window else kept).append(window)
+        # Two is the least threshold: smaller windows do not show a halving.
+        if window >= 4:
+            (halved if threshold <= 0.6 * window else kept).append(window)
     assert len(halved) > 5 and len(kept) > 20
-    assert all(w > 2 for w in kept)
 
 
 @pytest.mark.root

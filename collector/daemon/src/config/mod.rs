@@ -276,7 +276,7 @@ mod tests {
             let e = parse_config(text).unwrap_err().to_string();
             assert!(e.contains(word), "{e}");
             assert!(!e.contains('\n'), "{e}");
-            assert!(e.contains(&format!("line {line}")), "{e}");
+            assert!(e.contains(&format!(".toml:{line}: ")), "{e}");
         }
         let e = parse_config("[grpc]\nlisten = \"0.0.0.0:9560\"\n").unwrap_err();
         assert!(e.to_string().contains("grpc.token_file"), "{e}");
