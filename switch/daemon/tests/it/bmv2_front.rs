@@ -224,7 +224,7 @@ fn what_cannot_be_is_refused_in_words() {
             &["--load-modules", "x.so", "--no-p4"][..],
             "modules of BMv2",
         ),
-        (&["--no-p4", "--nonsense"], "--nonsense: not an option"),
+        (&["--no-p4", "--nonsense"], "--nonsense: not a known option"),
         (&[], "no program"),
     ] {
         let out = called(tempfile::tempdir_in(dir.path()).unwrap().path(), flags);
