@@ -167,6 +167,10 @@ mod tests {
         }
     }
 
+    impl NamedService for Large {
+        const NAME: &'static str = "tidemark.v1.Telemetry";
+    }
+
     fn request(method: &str) -> Request<Body> {
         let uri = format!("/tidemark.v1.Telemetry/{method}");
         Request::builder().uri(uri).body(Body::empty()).unwrap()
@@ -218,5 +222,30 @@ mod tests {
         let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
         let refused = frame.unwrap().unwrap_err();
         assert_eq!(refused.code(), tonic::Code::DeadlineExceeded);
+    }
+
+    /// The server does not poll a body while its stream has no capacity.
+    #[tokio::test(start_paused = true)]
+    async fn callers_on_the_network_that_stop_reading_give_their_places_back() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        let server = tonic::transport::Server::builder()
+            .add_service(FewAnswers::new(Large(64 * PIECE_BYTES)))
+            .serve_with_incoming(tokio_stream::wrappers::TcpListenerStream::new(listener));
+        tokio::spawn(server);
+        let call = || async {
+            let endpoint = tonic::transport::Endpoint::from_shared(address.clone()).unwrap();
+            let mut channel = endpoint.connect().await.unwrap();
+            std::future::poll_fn(|cx| channel.poll_ready(cx))
+                .await
+                .unwrap();
+            (channel.call(request("ReadPackets")).await.unwrap(), channel)
+        };
+        let mut stalled = Vec::new();
+        for _ in 0..MAX_ANSWERS {
+            stalled.push(call().await);
+        }
+        let next = tokio::time::timeout(4 * TAKEN_WITHIN, call()).await;
+        assert_eq!(next.unwrap().0.status(), 200);
     }
 }

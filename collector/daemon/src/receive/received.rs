@@ -39,7 +39,7 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Returns an empty message, as a placeholder.
+    /// Returns an empty message, with which a list is filled before messages are received.
     pub(super) fn nothing() -> Self {
         Self {
             exporter: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
