@@ -72,6 +72,14 @@ fn queues_of_a_port_are_links_of_their_own() {
         let reasons = link["advice"]["reasons"].to_string();
         assert!(reasons.contains("the queue shares its port"), "{reasons}");
     }
+    // Each is full by the rate at which it was served, also over time.
+    for path in ["/links/1/2/series?last_s=1", "/links/1/2/3/series?last_s=1"] {
+        let series = view.get(path).1;
+        let used = series["utilisation"].as_array().unwrap();
+        let used: Vec<f64> = used.iter().filter_map(Value::as_f64).collect();
+        let mean = used.iter().sum::<f64>() / used.len() as f64;
+        assert!((mean - 1.0).abs() < 0.05, "{mean}: {series}");
+    }
     let one = view.get("/links/1/2/3").1;
     assert_eq!(
         (&one["queue"], &one["estimate"]["queue"]),
