@@ -52,14 +52,19 @@ def thresholds(run_dir):
 
     Outside a recovery the kernel reports at least 3/4 of the window, which follows its growth.
     """
-    columns = ["flow_id", "cwnd_segments", "ssthresh_segments"]
-    files = sorted((run_dir / "capture").glob("tcp_probe-*.parquet"))
-    seen = defaultdict(list)
-    for row in pa.concat_tables([pq.read_table(f, columns=columns) for f in files]).to_pylist():
-        seen[row["flow_id"]].append((row["cwnd_segments"], row["ssthresh_segments"]))
     return [
         (window, threshold)
-        for states in seen.values()
+        for states in samples(run_dir, "cwnd_segments", "ssthresh_segments")
         for (window, before), (then, threshold) in pairwise(states)
         if threshold not in (before, (then >> 1) + (then >> 2))
     ]
+
+
+def samples(run_dir, *columns):
+    """The columns of tcp_probe's samples, in order, for each flow."""
+    files = sorted((run_dir / "capture").glob("tcp_probe-*.parquet"))
+    wanted = ["flow_id", *columns]
+    seen = defaultdict(list)
+    for row in pa.concat_tables([pq.read_table(f, columns=wanted) for f in files]).to_pylist():
+        seen[row["flow_id"]].append(tuple(row[c] for c in columns))
+    return list(seen.values())

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pytest
-from controls_lab import need_bpf, reductions, run, thresholds
+from controls_lab import need_bpf, reductions, run, samples, thresholds
 from experiment_files import document
 
 from tidemark_lab import controls
@@ -148,6 +149,28 @@ def test_a_loss_takes_what_the_law_says(control, tmp_path, binary):
     assert '"tm_' in (run_dir / "truth.json").read_text()
     assert record["rows"][0]["drops"] > 0
     assert not any(c.startswith(controls.PREFIX) for c in controls.of_kernel())
+
+
+@pytest.mark.root
+def test_newreno_grows_half_as_fast_as_the_kernels_reno_and_halves(tmp_path, binary):
+    need_bpf()
+    binary("tidemark-traffic")
+    doc = one_control(["reno", "newreno"], 2, {}, topology__hosts__0__rtts=["40ms"])
+    run_dir, _ = run(doc, tmp_path)
+    growth = []
+    columns = ("cwnd_segments", "ssthresh_segments", "time_ns", "srtt_us")
+    for states in samples(run_dir, *columns):
+        grown, round_trips = 0, 0.0
+        for (window, threshold, from_ns, _), (then, _, to_ns, srtt_us) in pairwise(states):
+            if window >= threshold and 0 <= then - window <= 1:
+                grown += then - window
+                round_trips += (to_ns - from_ns) / 1e3 / srtt_us
+        growth.append(grown / round_trips)
+    slow, fast = sorted(growth)
+    # The receiver acknowledges every other packet, and now and then one alone.
+    assert 0.4 < slow < 0.7 and 0.85 < fast < 1.15
+    taken = [threshold / window for window, threshold in reductions(run_dir) if window >= 10]
+    assert len(taken) >= 3 and all(0.4 <= t <= 0.6 for t in taken)
 
 
 @pytest.mark.root

@@ -105,8 +105,8 @@ class Persistent(Senders):
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several in turn over flows and hosts; `scalable`, `highspeed`, "
-        "`vegas`, `dctcp`, `random_reno` (UTB §4.5, not ns3) need no module",
+        description="one, or several in turn over flows and hosts; `newreno` (ns-2's), `scalable`, "
+        "`highspeed`, `vegas`, `dctcp`, `random_reno` (UTB §4.5, not ns3) need no module",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"

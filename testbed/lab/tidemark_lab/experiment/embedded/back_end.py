@@ -41,14 +41,11 @@ class Embedded(BackEnd):
                     f"topology.hosts: {host.group}: the links on its way delay more than its "
                     f"round trip of {1e3 * host.rtt_s:g}ms"
                 )
-        controls = plan.congestion_controls("tcp")
-        if "newreno" in controls:
-            found.append("traffic: newreno is ns-3's, half a segment a round trip: take reno")
-            controls.discard("newreno")
         found += self._programs(plan)
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
-        return [*found, *_controls(controls), *_dctcp_windows(plan)]
+        controls = _controls(plan.congestion_controls("tcp"))
+        return [*found, *controls, *_dctcp_windows(plan)]
 
     def _programs(self, plan: Plan) -> list[str]:
         """Returns changes of limits that foreign programs rule out, and missing files."""

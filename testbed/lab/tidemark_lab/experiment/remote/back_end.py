@@ -167,7 +167,8 @@ def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
             )
         if group.transport == "tcp" and "newreno" in group.congestion_control:
             found.append(
-                f"traffic.persistent[{number}].congestion_control: newreno is ns-3's: take reno"
+                f"traffic.persistent[{number}].congestion_control: newreno is not of the "
+                "kernel: take reno, or embedded or ns3"
             )
     if experiment.topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):
         found.append("topology: mtu: remote hosts keep theirs: set it there and leave it out")
