@@ -28,6 +28,7 @@ from tidemark_lab.papers import (
     runs,
     utb,
 )
+from tidemark_lab.papers.paper import Check
 from tidemark_lab.papers.study import FILES, REPETITIONS, Study
 
 
@@ -236,18 +237,25 @@ def test_pages_of_both_back_ends_link_to_each_other(tmp_path, monkeypatch):
     monkeypatch.setitem(command.PAPERS, "tiny", paper)
     simulated = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
     real = replace(simulated, back_end=Embedded())
-    command._write_docs("tiny", simulated, [figure()], True)
-    assert "embedded" not in (tmp_path / "tiny.md").read_text()
-    command._write_docs("tiny", real, [figure()], True)
-    command._write_docs("tiny", simulated, [figure()], True)
+    other = [figure([Check("x", "1", 2.0, 0.9, 1.1, why="by the weather")])]
+    command._write_docs("tiny", simulated, other, True)
+    page = (tmp_path / "tiny.md").read_text()
+    assert "embedded" not in page and "By the weather." in page
+    command._write_docs("tiny", real, other, True)
+    assert "By the weather." in (tmp_path / "tiny-embedded.md").read_text()
+    # The first page is that of real TCP: the other leaves its reasons to its values.
+    command._write_docs("tiny", simulated, other, True)
+    page = (tmp_path / "tiny.md").read_text()
+    assert "eather" not in page and "0 of 1 agree." in page
+    assert "by the weather" in (tmp_path / "tiny" / "values.csv").read_text()
     page = " ".join((tmp_path / "tiny-embedded.md").read_text().split())
     assert page.startswith(
         "# Tiny, on real TCP Real TCP of the kernel through tidemark-switch: "
-        "0 of 0 measured values agree within tolerances fixed beforehand; made by "
+        "0 of 1 measured values agree within tolerances fixed beforehand; made by "
         "`tidemark_lab paper tiny --quick --back-end embedded --docs`. Also simulated: [tiny.md]"
     )
     page = " ".join((tmp_path / "tiny.md").read_text().split())
-    assert page.startswith("# Tiny, simulated Simulated with ns-3: 0 of 0 measured")
+    assert page.startswith("# Tiny, simulated Simulated with ns-3: 0 of 1 measured")
     assert "Also on real TCP: [tiny-emb" in page
 
 

@@ -170,4 +170,23 @@ mod tests {
         let text = "tidemark-controller size --capacity 50mbit --rtt 60ms --flows 100 --utilisation 98% --loss 1% --delay 30ms";
         assert!(Cli::try_parse_from(text.split(' ')).is_ok());
     }
+
+    #[test]
+    fn set_takes_the_sizes_that_its_action_needs() {
+        let set = |more: &str| {
+            // Port 9 of this host refuses: a command that gets there has passed the checks.
+            let text = format!("tidemark-controller set --controller http://127.0.0.1:9 --node 1 --port 5 {more}");
+            let cli = Cli::try_parse_from(text.split_whitespace()).unwrap();
+            let Command::Set(args) = cli.command else {
+                unreachable!("another command")
+            };
+            remote::set(&args).unwrap_err()
+        };
+        for more in ["", "--action mark_ce", "--action unlimited --limit 9kB"] {
+            assert!(set(more).is::<daemon_kit::cli::Usage>(), "{more}");
+        }
+        for more in ["--limit 9kB", "--advice", "--action unlimited"] {
+            assert!(!set(more).is::<daemon_kit::cli::Usage>(), "{more}");
+        }
+    }
 }

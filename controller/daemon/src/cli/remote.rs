@@ -66,7 +66,7 @@ pub(super) struct SetArgs {
     /// Limit: bytes (312500, 300kB), time at the port's capacity (10ms), or packets of the size
     /// that the port sees (100pkts). With mark_ce it must be above the threshold; without it, only
     /// the switch's own limit applies.
-    #[arg(long, value_parser = units::buffer, required_unless_present_any = ["advice", "threshold"])]
+    #[arg(long, value_parser = units::buffer)]
     limit: Option<Buffer>,
     /// With mark_ce: occupancy at which marking starts, in the units of the limit.
     #[arg(long, value_parser = units::buffer, conflicts_with = "advice")]
@@ -74,7 +74,8 @@ pub(super) struct SetArgs {
     #[arg(
         long,
         value_parser = one_of::<LimitAction>(&["drop_tail", "mark_ce", "unlimited"]),
-        default_value = "drop_tail"
+        default_value = "drop_tail",
+        conflicts_with = "advice"
     )]
     action: LimitAction,
     /// Apply the controller's current advice instead of a given limit.
@@ -96,6 +97,23 @@ impl SetArgs {
             }
             None => Ok(super::token_of_environment()),
         }
+    }
+
+    /// Checks that the options fit the action, before anything is sent.
+    fn fits_action(&self) -> Result<(), Usage> {
+        if self.advice {
+            return Ok(());
+        }
+        let sized = self.limit.is_some() || self.threshold.is_some();
+        let unlimited = self.action == LimitAction::Unlimited;
+        Usage::unless(
+            !(unlimited && sized),
+            "--action unlimited takes neither --limit nor --threshold",
+        )?;
+        Usage::unless(
+            unlimited || sized,
+            "--limit is missing: give a limit, or --advice, or --action unlimited",
+        )
     }
 
     fn node(&self, at: &http::At<'_>) -> anyhow::Result<u32> {
@@ -162,6 +180,7 @@ fn sized(
 }
 
 pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
+    args.fits_action()?;
     let at = &args.controller.place.at();
     let token = args.token()?;
     let token = token.as_deref();
@@ -181,7 +200,6 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         let action = args.action;
         let sizes = sizes_at(at, id, &[args.limit, args.threshold])?;
         let limit = sized("--limit", id, args.limit, &sizes)?;
-        let limit = limit.filter(|_| action != LimitAction::Unlimited);
         let threshold = sized("--threshold", id, args.threshold, &sizes)?;
         let whole = |s: &Option<InBytes>| s.as_ref().map(|s| s.bytes as u64);
         let body = LimitRequest {

@@ -220,8 +220,10 @@ SUBSTRATES = {
 
 
 def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
-    """Writes the repository's page, with a link to the other back end's page if it exists."""
+    """Writes the repository's page, with a link to the other back end's page if it exists. A
+    simulated page lists the values that disagree only if there is none of real TCP."""
     folder, suffix = in_clone(DOCS), study.suffix
+    first = bool(suffix) or not (folder / f"{name}-embedded.md").exists()
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
     agree = report.summary([c for f in figures for c in f.checks]).removesuffix(".")
     about = f"{SUBSTRATES[suffix][1]}: {agree}; made by `tidemark_lab paper {name}{form} --docs`."
@@ -230,7 +232,7 @@ def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> 
             about += f" Also {what}: [{name}{other}.md]({name}{other}.md)."
     about += f" {_about(PAPERS[name], study)} A setting stands at the first of its figures."
     title = f"{PAPERS[name].title}, {SUBSTRATES[suffix][0]}"
-    report.write_docs(folder, name + suffix, title, about, figures)
+    report.write_docs(folder, name + suffix, title, about, figures, first)
 
 
 def _figures(paper: Paper, study: Study) -> list[Figure]:

@@ -43,10 +43,17 @@ MOST_SVG_BYTES = 80_000
 WIDTH = 120
 
 
-def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """Writes the committed page: every figure, the values that disagree, and a separate file with
-    all values. Draws a figure that is too large without its repetitions. Raises LabError, before
-    writing anything, if it is still too large."""
+def write_docs(
+    folder: Path,
+    name: str,
+    title: str,
+    about: str,
+    figures: Sequence[Figure],
+    lists: bool = True,
+) -> Path:
+    """Writes the committed page: every figure, and a separate file with all values; `lists`: the
+    page itself also has the values that disagree, with reasons. Draws a figure that is too large
+    without its repetitions. Raises LabError, before writing anything, if it is still too large."""
     figures = [_committed(figure) for figure in figures]
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
@@ -54,7 +61,8 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
     for old in images.glob("*.svg"):
         old.unlink()
     _write_csv(images / VALUES, ("figure", *HEAD), values(figures))
-    about += f" [All values]({name}/{VALUES})."
+    reasons = "" if lists else ", with reasons where they disagree"
+    about += f" [All values{reasons}]({name}/{VALUES})."
     lines = [f"# {title}", "", filled(about), ""]
     before = ""
     for figure in figures:
@@ -68,7 +76,7 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
         lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
         if figure.checks:
             lines += [summary(figure.checks, "agree"), ""]
-            if items := [filled(item, "  ") for item in differences(figure.checks)]:
+            if lists and (items := [filled(i, "  ") for i in differences(figure.checks)]):
                 lines += [*items, ""]
     path = folder / f"{name}.md"
     path.write_text("\n".join(lines[:-1]) + "\n")
