@@ -64,7 +64,7 @@ sweep: build venv require-root tracefs clang ## Many scenarios at several limits
 	@$(VENV_PYTHON) -m tidemark_lab run sweep $(SWEEP_FLAGS)
 
 .PHONY: trial
-trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, then CoDel, PIE and RED, ranked (an hour and a half; TRIAL_FLAGS="--only reno4")
+trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, then CoDel, FQ-CoDel, PIE and RED, ranked (an hour and a half; TRIAL_FLAGS="--only reno4")
 	@$(VENV_PYTHON) -m tidemark_lab run trial $(TRIAL_FLAGS)
 
 .PHONY: iterate

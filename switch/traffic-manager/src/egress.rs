@@ -34,10 +34,14 @@ impl Loaded {
                 port.serving = false;
                 return;
             };
-            port.queue_bytes = port.queue_bytes.saturating_sub(u64::from(p.length_bytes));
+            let mut goes_on = true;
             if let Some(aqm) = &mut port.aqm
-                && !signals::leave(aqm, &self.engine, &mut p, priority, t)
+                && let Some(queue) = port.queues.get_mut(priority)
             {
+                goes_on = signals::leave(aqm, &self.engine, &mut p, (queue, priority), t);
+            }
+            port.queue_bytes = port.queue_bytes.saturating_sub(u64::from(p.length_bytes));
+            if !goes_on {
                 self.drop_managed(q, number, p, (priority, left), t);
                 continue;
             }

@@ -106,12 +106,16 @@ impl Loaded {
                 return;
             }
         }
+        let is_managed = port.aqm.is_some();
         port.queue_bytes += u64::from(p.length_bytes);
         queue.push_back(p);
         if !port.serving {
             port.serving = true;
             let at = port.free_at_ns.max(t);
             q.schedule(at, Event::Serve(number));
+        }
+        if is_managed {
+            self.shed(q, number, priority, t);
         }
     }
 }

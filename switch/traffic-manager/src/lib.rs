@@ -30,7 +30,7 @@ pub mod super_frame;
 mod switch;
 mod wire;
 
-pub use aqm::{AqmConfig, AqmCounts, CoDelConfig, PieConfig, RedConfig};
+pub use aqm::{AqmConfig, AqmCounts, CoDelConfig, FlowQueuesConfig, PieConfig, RedConfig};
 pub use loaded::Loaded;
 pub use port::{DEFAULT_DEPTH_PACKETS, Port, PortConfig};
 pub use priority::MOST_PRIORITIES;

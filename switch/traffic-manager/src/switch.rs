@@ -13,6 +13,7 @@ use crate::line::{Joined, Waiting, usual_rate_bps};
 use crate::loaded::Loaded;
 use crate::port::{Port, PortConfig};
 use crate::queues::{FinishClone, Queues};
+use crate::signals;
 use crate::stats::Stats;
 use crate::wire::{Pace, Wire};
 
@@ -116,8 +117,9 @@ impl Switch {
         let waiting = p.queues.get(queue).ok_or_else(|| {
             format!("port {port} has {count} queues, numbered from 0: there is no queue {queue}")
         })?;
-        let bytes = waiting.iter().map(|packet| packet.length_bytes);
-        p.aqm.get_or_insert_default().set(queue, aqm, now, bytes);
+        let packets = waiting.iter();
+        let packets = packets.map(|packet| (packet.length_bytes, signals::flow(&packet.frame)));
+        p.aqm.get_or_insert_default().set(queue, aqm, now, packets);
         Ok(())
     }
 

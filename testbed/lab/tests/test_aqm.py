@@ -27,6 +27,8 @@ from tidemark_lab.progress import Progress
 from tidemark_lab.trial.judge import Trial
 
 SMALL = Path(__file__).parent / "data" / "small"
+PORTS = ["--console-port", "18080", "--switch-port", "19559"]
+PORTS += ["--collector-port", "19560", "--metrics-port", "19561"]
 
 
 def plan(aqm="codel", base=None, **changes):
@@ -40,6 +42,7 @@ def plan(aqm="codel", base=None, **changes):
         ("codel", "codel"),
         (" codel: target = 5ms, interval=100ms,ecn", "codel:target=5ms,interval=100ms,ecn=on"),
         ("pie:max_burst=0s,alpha=.25,beta=1.25", "pie:max_burst=0s,alpha=.25,beta=1.25"),
+        ("fq_codel:limit=1bdp,ecn", "fq_codel:limit=75000B,ecn=on"),
         # C·T̄ is 75 000 bytes at 20 Mb/s.
         ("red:min_threshold=0.2bdp", "red:min_threshold=15000B"),
         (
@@ -62,7 +65,7 @@ def reference_pattern():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("blue", '"blue": there is no such algorithm: known: codel, pie, red, none'),
+        ("blue", '"blue": there is no such algorithm: known: codel, fq_codel, pie, red, drr, none'),
         (5, '"5": there is no such algorithm'),
         ("none:ecn", "no such algorithm"),
         ("codel:targt=5ms", 'codel has no "targt": known: target, interval, ecn'),
@@ -71,6 +74,8 @@ def reference_pattern():
         ("pie:alpha=nan", 'pie: alpha: "nan" is not understood: write a number'),
         ("pie:ecn=maybe", 'pie: ecn: "maybe": write on or off'),
         ("red", "red: min_threshold is missing: write red:min_threshold=0.2bdp"),
+        ("drr:quantum=9kB", "drr: limit is missing: write drr:limit=0.2bdp"),
+        ("drr:limit=9kB,ecn", 'drr has no "ecn": known: limit, quantum'),
         ("red:min_threshold=9kB,max_probability=120%", "max_probability: 1.2 is not within"),
         ("red:min_threshold=7570", 'red: min_threshold: "7570" is not understood'),
     ],
@@ -187,8 +192,35 @@ def test_figures_draw_no_limit_that_never_acts(tmp_path):
 
 def test_marks_are_asked_for_once():
     assert str(Aqm.parse("codel").marking()) == "codel:ecn=on"
+    assert str(Aqm.parse("drr:limit=9kB").marking()) == "drr:limit=9kB"
     for said in ("pie:ecn=off", "pie:ecn=on"):
         assert str(Aqm.parse(said).marking()) == said
+
+
+def test_a_fair_queue_is_the_switchs_with_the_limit_of_the_phases():
+    doc = document(topology__switches__0__scheduling="fair", phases__0__limit="20packets")
+    made = Plan.of(load.check(doc, "x"), 1)
+    assert made.law(0) == "drr:limit=30280B"
+    assert made.first_limits() == [Limits("drop_tail", made.most_limit_bytes)]
+    assert Embedded().refuse(made) == []
+    several = [{"name": n, "limit": n[1:] + "packets", "duration": "5s"} for n in ("b20", "b40")]
+    made = Plan.of(load.check({**doc, "phases": several}, "x"), 1)
+    (said,) = Embedded().refuse(made)
+    assert said.startswith("topology.switches[0].scheduling: a fair queue has one limit")
+    # ns-3's own takes each phase's limit, and its rows have advice.
+    doc["run"] = {"back_end": "ns3"}
+    made = Plan.of(load.check({**doc, "phases": several}, "x"), 1)
+    assert made.law(0) is None and made.experiment.managed == []
+    before = made.first_limits()
+    in_turn = [made.limits_in(p, before)[0].limit_bytes for p in made.experiment.phases]
+    assert in_turn == [20 * 1514, 40 * 1514]
+
+
+@pytest.mark.parametrize("change", [{"aqm": "codel"}, {"action": "mark_ce", "threshold": "9kB"}])
+def test_a_fair_queue_drops_and_has_no_other_management(change):
+    keys = {f"topology__switches__0__{key}": value for key, value in change.items()}
+    with pytest.raises(ExperimentError, match="take aqm fq_codel"):
+        load.check(document(topology__switches__0__scheduling="fair", **keys), "x")
 
 
 @pytest.mark.root
@@ -200,21 +232,46 @@ def test_codel_keeps_the_delay_below_that_of_a_full_queue(tmp_path, binary):
         traffic__persistent__0__count=2,
         traffic__persistent__0__congestion_control="reno",
         phases=[{"name": "one", "limit": "4bdp", "settle": "3s", "duration": "8s"}],
-        grid={"topology.switches.s1.aqm": ["none", "codel"]},
+        grid={"topology.switches.s1.aqm": ["none", "codel", "fq_codel"]},
     )
     file = tmp_path / "x.toml"
     file.write_text(tomli_w.dumps(doc))
-    ports = ["--console-port", "18080", "--switch-port", "19559"]
-    ports += ["--collector-port", "19560", "--metrics-port", "19561"]
-    assert main(["sweep", str(file), "--out", str(tmp_path), *ports]) == 0
+    assert main(["sweep", str(file), "--out", str(tmp_path), *PORTS]) == 0
     found = {}
     for run_dir in store.find([tmp_path]):
         (row,) = json.loads((run_dir / "run.json").read_text())["rows"]
         found[row["aqm"]] = row
-    fifo, codel = found[None], found["codel"]
-    assert codel["reports_lost"] == 0 and codel["drops"] > 0
-    assert codel["advised_bytes"] is None
-    assert codel["limit_bytes"] > 4 * codel["bdp_bytes"]
-    assert codel["occupancy_max_bytes"] < codel["limit_bytes"] / 2
-    assert codel["delay_mean_ms"] < fifo["delay_mean_ms"] / 2
-    assert codel["utilisation"] > 0.8 or not codel["trusted"]
+    fifo = found.pop(None)
+    assert set(found) == {"codel", "fq_codel"}
+    for row in found.values():
+        assert row["reports_lost"] == 0 and row["drops"] > 0
+        assert row["advised_bytes"] is None
+        assert row["limit_bytes"] > 4 * row["bdp_bytes"]
+        assert row["occupancy_max_bytes"] < row["limit_bytes"] / 2
+        assert row["delay_mean_ms"] < fifo["delay_mean_ms"] / 2
+        assert row["utilisation"] > 0.8 or not row["trusted"]
+
+
+@pytest.mark.root
+def test_a_fair_queue_lets_a_flow_live_next_to_a_flood(tmp_path, binary):
+    """Datagrams at nine tenths of the rate leave a FIFO's rest to TCP, a fair queue half."""
+    binary("tidemark-traffic")
+    doc = document(
+        topology__switches__0__rate="10mbit",
+        run__warmup="3s",
+        traffic__persistent__0__count=1,
+        traffic__datagrams=[{"name": "flood", "hosts": "near", "count": 1, "rate": "9mbit"}],
+        phases=[{"name": "one", "limit": "40packets", "settle": "2s", "duration": "8s"}],
+        grid={"topology.switches.s1.scheduling": ["fifo", "fair"]},
+    )
+    file = tmp_path / "x.toml"
+    file.write_text(tomli_w.dumps(doc))
+    assert main(["sweep", str(file), "--out", str(tmp_path), *PORTS]) == 0
+    share = {}
+    for run_dir in store.find([tmp_path]):
+        record = json.loads((run_dir / "run.json").read_text())
+        (row,) = record["rows"]
+        assert row["limit_bytes"] == 40 * 1514 and row["reports_lost"] == 0
+        (flow,) = json.loads((run_dir / "truth.json").read_text())["flows"]
+        share["fair" if row["aqm"] else "fifo"] = flow["tcp"]["bytes_acked"]
+    assert share["fair"] > 2 * share["fifo"], share

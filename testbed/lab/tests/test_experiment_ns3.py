@@ -11,7 +11,6 @@ from experiment_files import TWO_SWITCHES, document
 
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load, ns3, ns3_scenario, simulated, store
-from tidemark_lab.experiment.embedded.back_end import Embedded
 from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
@@ -128,13 +127,6 @@ def test_a_smallest_rto_is_a_record_that_stands_before_the_flows():
 def test_a_control_that_ns3_has_not_is_refused():
     doc = document(traffic__persistent__0__congestion_control=["random_reno", "cubic"])
     assert Ns3().refuse(plan(doc)) == ["traffic: ns-3 has no random_reno: take embedded"]
-
-
-def test_what_only_the_simulation_has_is_refused_elsewhere():
-    doc = document(topology__switches__0__scheduling="fair")
-    doc["traffic"]["persistent"][0]["congestion_control"] = "newreno"
-    refused = " ".join(Embedded().refuse(plan(doc)))
-    assert "scheduling" in refused and "newreno" in refused
 
 
 @pytest.fixture

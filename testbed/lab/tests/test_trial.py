@@ -274,9 +274,11 @@ def on_record(monkeypatch):
 
 
 def test_queue_management_ranks_with_the_limits(on_record):
-    case = Recorded("reno12", "embedded", {"codel": (9, 0.99), "pie": (20, 0.985), "red": (8, 0.9)})
+    seen = {"codel": (9, 0.99), "fq_codel": (22, 0.99), "pie": (20, 0.985), "red": (8, 0.9)}
+    case = Recorded("reno12", "embedded", seen)
     found = managed.try_all(case, managed.laws(None))
-    assert case.folders == ["aqm-codel", "aqm-pie", "aqm-red-min-threshold-0.1667bdp"]
+    laws = ["codel", "fq-codel", "pie", "red-min-threshold-0.1667bdp"]
+    assert case.folders == [f"aqm-{law}" for law in laws]
     limits = [
         trial(200_000, 1.0, 0.004, 16.0, ("advice", "srb")),
         trial(300_000, 1.0, 0.003, 24.0),
@@ -287,14 +289,15 @@ def test_queue_management_ranks_with_the_limits(on_record):
         (1, None, "codel"),
         (2, 200_000, None),
         (3, None, "pie"),
-        (4, 300_000, None),
+        (4, None, "fq_codel"),
+        (5, 300_000, None),
         # C·T̄ is 312 500 bytes.
-        (5, None, "red:min_threshold=52094B"),
+        (6, None, "red:min_threshold=52094B"),
     ]
     document = {"name": "reno12", "about": "twelve", "targets": TARGETS, "trials": trials}
     text = table.markdown(document)
     assert "| 1 | none; queue 112.5 | codel | 99.00% | 0.200%" in text
-    assert "Tidemark's advice came 2 of 5; codel did better." in text
+    assert "Tidemark's advice came 2 of 6; codel did better." in text
     assert "neither advice nor a verdict" in text
     assert draw([document]).count("largest delay") == 1
     assert "neither advice" not in table.markdown({**document, "trials": trials[1:2]})
@@ -307,7 +310,7 @@ def test_packets_are_marked_where_the_limits_mark_them(on_record):
 
 
 def test_queue_management_can_be_named_and_left_out(capsys):
-    assert [a.algorithm for a in managed.laws(None)] == ["codel", "pie", "red"]
+    assert [a.algorithm for a in managed.laws(None)] == ["codel", "fq_codel", "pie", "red"]
     assert managed.laws(["none"]) == ()
     assert list(map(str, managed.laws(["pie", "codel:ecn", "pie"]))) == ["pie", "codel:ecn=on"]
     with pytest.raises(ExperimentError, match='--aqm: "blue": there is no such algorithm'):

@@ -12,7 +12,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("run demo --keep --capacity 1gbit", "At 1 Gbit/s; the console stays until Ctrl-C."),
         ("run steps --flows 4,40,8", "Auto mode while the number of flows changes."),
         ("run sweep --only one,tiny", "Two of a set, each judged at several limits."),
-        ("run trial --only reno4", "Each rule's buffer in turn, same traffic; CoDel, PIE, RED."),
+        ("run trial --only reno4", "Each rule's buffer in turn, same traffic; four AQMs."),
         ("run iterate --only reno60 --rounds 3", "Advice followed three times."),
         ("run first", "An experiment from `list`, for its rows."),
         (

@@ -175,7 +175,9 @@ mod tests {
     fn set_takes_the_sizes_that_its_action_needs() {
         let set = |more: &str| {
             // Port 9 of this host refuses: a command that gets there has passed the checks.
-            let text = format!("tidemark-controller set --controller http://127.0.0.1:9 --node 1 --port 5 {more}");
+            let text = format!(
+                "tidemark-controller set --controller http://127.0.0.1:9 --node 1 --port 5 {more}"
+            );
             let cli = Cli::try_parse_from(text.split_whitespace()).unwrap();
             let Command::Set(args) = cli.command else {
                 unreachable!("another command")

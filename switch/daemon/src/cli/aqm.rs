@@ -2,7 +2,7 @@
 //! `--aqm PORT[:QUEUE]=ALGORITHM[:KEY=VALUE,…]`.
 
 use daemon_kit::cli::units as sizes;
-use traffic_manager::{AqmConfig, CoDelConfig, PieConfig, RedConfig, Switch};
+use traffic_manager::{AqmConfig, CoDelConfig, FlowQueuesConfig, PieConfig, RedConfig, Switch};
 
 use crate::units;
 
@@ -21,10 +21,12 @@ impl AqmSpec {
     }
 }
 
+const ALGORITHMS: &str = "codel, fq_codel, pie, red:min_threshold=…, drr:limit=…";
+
 pub(super) fn aqm_spec(s: &str) -> Result<AqmSpec, String> {
-    let (place, law) = s.split_once('=').ok_or_else(|| {
-        format!("\"{s}\": write PORT=codel, PORT=pie or PORT=red:min_threshold=…")
-    })?;
+    let (place, law) = s
+        .split_once('=')
+        .ok_or_else(|| format!("\"{s}\": write PORT=codel, or another algorithm: {ALGORITHMS}"))?;
     let (port, queue) = place.split_once(':').unwrap_or((place, "0"));
     let queue = queue
         .parse()
@@ -34,7 +36,9 @@ pub(super) fn aqm_spec(s: &str) -> Result<AqmSpec, String> {
         "codel" => codel(values),
         "pie" => pie(values),
         "red" => red(values),
-        _ => Err("write codel, pie or red".into()),
+        "fq_codel" => fq_codel(values),
+        "drr" => drr(values),
+        _ => Err(format!("write one of {ALGORITHMS}")),
     };
     let checked = config.and_then(|c| c.check().map(|()| c));
     Ok(AqmSpec {
@@ -65,18 +69,65 @@ fn bytes(value: &str) -> Result<u64, String> {
     sizes::bytes(value).map(|b| b as u64)
 }
 
+/// Sets a value of CoDel; `false`: the key is not one of its own.
+fn of_codel(c: &mut CoDelConfig, key: &str, value: &str) -> Result<bool, String> {
+    match key {
+        "target" => c.target_ns = units::delay(value)?,
+        "interval" => c.interval_ns = units::delay(value)?,
+        "ecn" => c.ecn = switched(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
 fn codel(values: &str) -> Result<AqmConfig, String> {
     let mut c = CoDelConfig::default();
     each(values, |key, value| {
-        match key {
-            "target" => c.target_ns = units::delay(value)?,
-            "interval" => c.interval_ns = units::delay(value)?,
-            "ecn" => c.ecn = switched(value)?,
-            _ => return Err("no such setting: target, interval, ecn".into()),
-        }
-        Ok(())
+        let known = of_codel(&mut c, key, value)?;
+        known
+            .then_some(())
+            .ok_or("no such setting: target, interval, ecn".into())
     })?;
     Ok(AqmConfig::CoDel(c))
+}
+
+/// Sets a value of queues by flow; `false`: the key is not one of theirs.
+fn of_flow_queues(c: &mut FlowQueuesConfig, key: &str, value: &str) -> Result<bool, String> {
+    match key {
+        "quantum" => {
+            let quantum = u32::try_from(bytes(value)?);
+            c.quantum_bytes = quantum.map_err(|_| "at most 4 GB")?;
+        }
+        "limit" => c.limit_bytes = bytes(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn fq_codel(values: &str) -> Result<AqmConfig, String> {
+    let mut c = FlowQueuesConfig::fq_codel();
+    let mut codel = CoDelConfig::default();
+    each(values, |key, value| {
+        let known = of_codel(&mut codel, key, value)? || of_flow_queues(&mut c, key, value)?;
+        let keys = "no such setting: target, interval, quantum, limit, ecn";
+        known.then_some(()).ok_or(keys.into())
+    })?;
+    c.codel = Some(codel);
+    Ok(AqmConfig::FlowQueues(c))
+}
+
+fn drr(values: &str) -> Result<AqmConfig, String> {
+    let mut c = FlowQueuesConfig::fair(0);
+    each(values, |key, value| {
+        let known = of_flow_queues(&mut c, key, value)?;
+        known
+            .then_some(())
+            .ok_or("no such setting: limit, quantum".into())
+    })?;
+    if c.limit_bytes == 0 {
+        return Err("limit is missing: write for example drr:limit=30280B".into());
+    }
+    Ok(AqmConfig::FlowQueues(c))
 }
 
 fn pie(values: &str) -> Result<AqmConfig, String> {
@@ -158,12 +209,28 @@ mod tests {
         };
         assert_eq!(red.config, AqmConfig::Red(want));
         let codel = aqm_spec("2=codel:interval=20ms,target=1ms,ecn=off").unwrap();
-        let want = CoDelConfig {
-            target_ns: 1_000_000,
-            interval_ns: 20_000_000,
-            ecn: false,
+        assert_eq!(codel.config, AqmConfig::CoDel(want_codel(1, 20)));
+        let fair = aqm_spec("2=drr:limit=20pkts,quantum=9000B").unwrap();
+        let want = FlowQueuesConfig {
+            quantum_bytes: 9000,
+            ..FlowQueuesConfig::fair(20 * 1514)
         };
-        assert_eq!(codel.config, AqmConfig::CoDel(want));
+        assert_eq!(fair.config, AqmConfig::FlowQueues(want));
+        let fq = aqm_spec("2=fq_codel:target=1ms,interval=20ms,limit=1MB").unwrap();
+        let want = FlowQueuesConfig {
+            limit_bytes: 1_000_000,
+            codel: Some(want_codel(1, 20)),
+            ..FlowQueuesConfig::fq_codel()
+        };
+        assert_eq!(fq.config, AqmConfig::FlowQueues(want));
+    }
+
+    fn want_codel(target_ms: u64, interval_ms: u64) -> CoDelConfig {
+        CoDelConfig {
+            target_ns: target_ms * 1_000_000,
+            interval_ns: interval_ms * 1_000_000,
+            ecn: false,
+        }
     }
 
     #[test]
@@ -172,7 +239,11 @@ mod tests {
             ("codel", "PORT=codel"),
             ("x=codel", "0 to 510"),
             ("2:x=codel", "queue \"x\""),
-            ("2=blue", "codel, pie or red"),
+            ("2=blue", "codel, fq_codel, pie"),
+            ("2=drr", "limit is missing"),
+            ("2=drr:limit=9kB,target=5ms", "limit, quantum"),
+            ("2=fq_codel:quantum=0B", "must be above 0"),
+            ("2=fq_codel:flows=9", "quantum, limit, ecn"),
             ("2=codel:target", "target: delay"),
             ("2=codel:limit=5", "target, interval, ecn"),
             ("2=codel:target=200ms", "interval (100000000 ns)"),

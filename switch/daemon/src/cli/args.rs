@@ -103,13 +103,14 @@ pub(crate) struct RunArgs {
     /// selects one by standard_metadata.priority; a port's `queue` is the depth of each.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
-    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management of a queue of a port;
-    /// the queue's depth still applies. Repeat for each queue.
+    /// PORT[:QUEUE]=codel|fq_codel|pie|red|drr[:KEY=VALUE,…]: active queue management of a queue of
+    /// a port; the queue's depth still applies. Repeat for each queue.
     ///
-    /// codel: target=5ms, interval=100ms. pie: target=15ms, update_interval=15ms, max_burst=150ms,
-    /// alpha=0.125, beta=1.25. red: min_threshold (bytes, required), max_threshold (3 times
-    /// min_threshold), max_probability=2%, weight=0.002, mean_packet=1000B, gentle=on. All: ecn
-    /// marks ECN-capable packets instead of dropping them.
+    /// codel: target=5ms, interval=100ms. fq_codel: the same, quantum=1514B, limit=15.5MB. pie:
+    /// target=15ms, update_interval=15ms, max_burst=150ms, alpha=0.125, beta=1.25. red:
+    /// min_threshold (bytes, required), max_threshold (3 times min_threshold), max_probability=2%,
+    /// weight=0.002, mean_packet=1000B, gentle=on. All these: ecn marks ECN-capable packets instead
+    /// of dropping them. drr (fair queueing by flow): limit (bytes, required), quantum=1514B.
     #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
     pub aqm: Vec<AqmSpec>,
     /// Interval in which closely spaced frames and events are handled at once, as network devices
@@ -183,7 +184,8 @@ pub struct PcapArgs {
     /// Queues of each port, numbered from 0; the highest non-empty queue is served.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = priority_queues)]
     pub priority_queues: u8,
-    /// PORT[:QUEUE]=codel|pie|red[:KEY=VALUE,…]: active queue management, as for `run`.
+    /// PORT[:QUEUE]=codel|fq_codel|pie|red|drr[:KEY=VALUE,…]: active queue management, as for
+    /// `run`.
     #[arg(long, value_name = "SPEC", value_parser = aqm_spec)]
     pub aqm: Vec<AqmSpec>,
 }

@@ -2,6 +2,7 @@
 //! One configuration type for all algorithms.
 
 use super::codel::CoDelConfig;
+use super::flow_queues::FlowQueuesConfig;
 use super::pie::PieConfig;
 use super::red::RedConfig;
 
@@ -14,6 +15,8 @@ pub enum AqmConfig {
     CoDel(CoDelConfig),
     /// Proportional integral controller enhanced (PIE).
     Pie(PieConfig),
+    /// A queue for each flow: deficit round robin, or FQ-CoDel.
+    FlowQueues(FlowQueuesConfig),
 }
 
 impl AqmConfig {
@@ -24,6 +27,7 @@ impl AqmConfig {
             Self::Red(c) => c.check(),
             Self::CoDel(c) => c.check(),
             Self::Pie(c) => c.check(),
+            Self::FlowQueues(c) => c.check(),
         }
     }
 
@@ -33,6 +37,7 @@ impl AqmConfig {
             Self::Red(c) => c.ecn,
             Self::CoDel(c) => c.ecn,
             Self::Pie(c) => c.ecn,
+            Self::FlowQueues(c) => c.codel.is_some_and(|codel| codel.ecn),
         }
     }
 }

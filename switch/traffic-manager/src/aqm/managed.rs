@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use super::codel::CoDel;
 use super::config::AqmConfig;
+use super::flow_queues::FlowQueues;
 use super::packet::{Random, Seen, Verdict};
 use super::pie::Pie;
 use super::red::Red;
@@ -14,6 +15,7 @@ enum Law {
     Red(Red),
     CoDel(CoDel),
     Pie(Pie),
+    FlowQueues(FlowQueues),
 }
 
 impl From<AqmConfig> for Law {
@@ -22,8 +24,18 @@ impl From<AqmConfig> for Law {
             AqmConfig::Red(c) => Self::Red(Red::new(c)),
             AqmConfig::CoDel(c) => Self::CoDel(CoDel::new(c)),
             AqmConfig::Pie(c) => Self::Pie(Pie::new(c)),
+            AqmConfig::FlowQueues(c) => Self::FlowQueues(FlowQueues::new(c)),
         }
     }
+}
+
+/// A packet in the queue.
+#[derive(Debug)]
+struct Waiting {
+    came_ns: u64,
+    bytes: u32,
+    /// 0 unless the flows have queues of their own.
+    flow: u64,
 }
 
 /// One managed queue.
@@ -32,8 +44,8 @@ struct Managed {
     config: AqmConfig,
     law: Law,
     random: Random,
-    /// Arrival time and size in bytes of each packet in the queue.
-    waiting: VecDeque<(u64, u32)>,
+    /// The packets, in the order of the port's queue.
+    waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
 }
 
@@ -48,9 +60,29 @@ impl Managed {
         }
     }
 
-    fn push(&mut self, now_ns: u64, bytes: u32) {
-        self.waiting.push_back((now_ns, bytes));
+    fn push(&mut self, now_ns: u64, bytes: u32, flow: u64) {
+        let seen = self.seen(now_ns, bytes, false, 0);
+        if let Law::FlowQueues(flows) = &mut self.law {
+            flows.arrive(flow, &seen);
+        }
+        self.waiting.push_back(Waiting {
+            came_ns: now_ns,
+            bytes,
+            flow,
+        });
         self.waiting_bytes += u64::from(bytes);
+    }
+
+    /// Takes the packet at a place in the queue.
+    fn take(&mut self, at: usize) -> Option<Waiting> {
+        let taken = self.waiting.remove(at)?;
+        self.waiting_bytes -= u64::from(taken.bytes);
+        Some(taken)
+    }
+
+    /// Returns the place of a flow's first packet.
+    fn place(&self, flow: u64) -> Option<usize> {
+        self.waiting.iter().position(|w| w.flow == flow)
     }
 
     fn seen(&self, now_ns: u64, bytes: u32, markable: bool, rate_bps: u64) -> Seen {
@@ -84,19 +116,19 @@ pub(crate) struct PortAqm {
 }
 
 impl PortAqm {
-    /// Starts to manage a queue that holds packets of the sizes in `waiting`.
+    /// Starts to manage a queue that holds the packets in `waiting`: their bytes and flows.
     pub(crate) fn set(
         &mut self,
         queue: usize,
         config: AqmConfig,
         now_ns: u64,
-        waiting: impl Iterator<Item = u32>,
+        waiting: impl Iterator<Item = (u32, u64)>,
     ) {
         if self.queues.len() <= queue {
             self.queues.resize_with(queue + 1, || None);
         }
         let mut managed = Managed::new(config, queue as u64);
-        waiting.for_each(|bytes| managed.push(now_ns, bytes));
+        waiting.for_each(|(bytes, flow)| managed.push(now_ns, bytes, flow));
         self.queues[queue] = Some(managed);
     }
 
@@ -119,11 +151,43 @@ impl PortAqm {
         self.get_mut(queue).is_some_and(|m| m.config.ecn())
     }
 
-    /// Handles a packet that arrives at its queue; the queue takes it unless it is dropped.
+    /// Returns whether the flows of this queue have queues of their own.
+    pub(crate) fn by_flow(&mut self, queue: u64) -> bool {
+        let managed = self.get_mut(queue);
+        managed.is_some_and(|m| matches!(m.law, Law::FlowQueues(_)))
+    }
+
+    /// Returns the place in the queue of the packet that leaves next.
+    pub(crate) fn next(&mut self, queue: u64) -> usize {
+        let next = self.get_mut(queue).and_then(|m| match &mut m.law {
+            Law::FlowQueues(flows) => flows.next().and_then(|flow| m.place(flow)),
+            _ => None,
+        });
+        next.unwrap_or(0)
+    }
+
+    /// Removes a packet if the queue is above the limit of its flows together; returns its place.
+    pub(crate) fn overflow(&mut self, queue: u64) -> Option<usize> {
+        let m = self.get_mut(queue)?;
+        let Law::FlowQueues(flows) = &m.law else {
+            return None;
+        };
+        let at = m.place(flows.overflows(m.waiting_bytes)?)?;
+        let lost = m.take(at)?;
+        if let Law::FlowQueues(flows) = &mut m.law {
+            flows.lose(lost.flow, lost.bytes);
+        }
+        self.counts.dropped_packets += 1;
+        self.counts.dropped_bytes += u64::from(lost.bytes);
+        Some(at)
+    }
+
+    /// Handles a packet of a flow that arrives at its queue; the queue takes it unless it is
+    /// dropped.
     pub(crate) fn arrive(
         &mut self,
         queue: u64,
-        bytes: u32,
+        (bytes, flow): (u32, u64),
         markable: bool,
         rate_bps: u64,
         now_ns: u64,
@@ -139,28 +203,29 @@ impl PortAqm {
                 codel.arrive(&seen);
                 Verdict::Pass
             }
+            Law::FlowQueues(_) => Verdict::Pass,
         };
         if verdict != Verdict::Drop {
-            m.push(now_ns, bytes);
+            m.push(now_ns, bytes, flow);
         }
         verdict
     }
 
-    /// Handles the first packet of a queue as it leaves.
-    pub(crate) fn leave(&mut self, queue: u64, markable: bool, now_ns: u64) -> Verdict {
+    /// Handles the packet at a place of a queue as it leaves.
+    pub(crate) fn leave(&mut self, queue: u64, at: usize, markable: bool, now_ns: u64) -> Verdict {
         let Some(m) = self.get_mut(queue) else {
             return Verdict::Pass;
         };
-        let Some((came_ns, bytes)) = m.waiting.pop_front() else {
+        let Some(packet) = m.take(at) else {
             return Verdict::Pass;
         };
-        m.waiting_bytes -= u64::from(bytes);
-        let seen = m.seen(now_ns, bytes, markable, 0);
-        let sojourn_ns = now_ns.saturating_sub(came_ns);
+        let seen = m.seen(now_ns, packet.bytes, markable, 0);
+        let sojourn_ns = now_ns.saturating_sub(packet.came_ns);
         match &mut m.law {
             Law::Red(red) => red.leave(&seen),
             Law::Pie(pie) => pie.leave(&seen, sojourn_ns),
             Law::CoDel(codel) => return codel.leave(&seen, sojourn_ns),
+            Law::FlowQueues(flows) => return flows.leave(packet.flow, &seen, sojourn_ns),
         }
         Verdict::Pass
     }

@@ -5,6 +5,7 @@
 
 mod codel;
 mod config;
+mod flow_queues;
 mod managed;
 mod packet;
 mod pie;
@@ -12,6 +13,7 @@ mod red;
 
 pub use codel::CoDelConfig;
 pub use config::AqmConfig;
+pub use flow_queues::FlowQueuesConfig;
 pub use pie::PieConfig;
 pub use red::RedConfig;
 

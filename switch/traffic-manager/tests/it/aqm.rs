@@ -5,7 +5,9 @@
 use crate::common::senders::{FRAME, bottleneck, run};
 use crate::common::{Out, echo};
 use proptest::prelude::*;
-use traffic_manager::{AqmConfig, CoDelConfig, PieConfig, PortConfig, RedConfig};
+use traffic_manager::{
+    AqmConfig, CoDelConfig, FlowQueuesConfig, PieConfig, PortConfig, RedConfig, Switch,
+};
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -62,10 +64,85 @@ fn red_keeps_the_mean_queue_between_its_thresholds() {
     assert!(seen.utilisation > 0.9, "{}", seen.utilisation);
 }
 
+fn fq_codel() -> AqmConfig {
+    AqmConfig::FlowQueues(FlowQueuesConfig::fq_codel())
+}
+
+/// A frame of UDP from a port.
+fn udp(port: u16, bytes: usize) -> Vec<u8> {
+    let mut frame = vec![0; bytes];
+    frame[12..14].copy_from_slice(&0x0800u16.to_be_bytes());
+    (frame[14], frame[23]) = (0x45, 17);
+    frame[34..36].copy_from_slice(&port.to_be_bytes());
+    frame
+}
+
+/// Ports and sizes of the frames that leave within 10 s, when these arrive at once.
+fn sent(aqm: AqmConfig, frames: &[(u16, usize)]) -> (Vec<(u16, usize)>, Switch) {
+    let mut s = bottleneck(0, Some(aqm));
+    let mut out = Out::default();
+    for (port, bytes) in frames {
+        s.receive(0, &udp(*port, *bytes), 0);
+    }
+    s.run_until(10 * SECOND, &mut out);
+    let port = |f: &[u8]| u16::from_be_bytes([f[34], f[35]]);
+    let order = out.0.iter().map(|(_, f, _)| (port(f), f.len()));
+    (order.collect(), s)
+}
+
+#[test]
+fn flows_take_turns() {
+    let all: Vec<(u16, usize)> = [1, 1, 1, 1, 2, 2, 2, 3].map(|port| (port, 1514)).to_vec();
+    let fair = AqmConfig::FlowQueues(FlowQueuesConfig::fair(1_000_000));
+    let (order, _) = sent(fair, &all);
+    let ports: Vec<u16> = order.iter().map(|(port, _)| *port).collect();
+    assert_eq!(ports, [1, 2, 3, 1, 2, 1, 2, 1]);
+}
+
+/// A flow fills the queue: the packets of another find room, as the first flow's oldest go.
+#[test]
+fn the_longest_flow_makes_room() {
+    let mut all = vec![(1, 1000); 30];
+    all.extend([(2, 1000); 5]);
+    let fair = AqmConfig::FlowQueues(FlowQueuesConfig::fair(20_000));
+    let (order, mut s) = sent(fair, &all);
+    let of = |port| order.iter().filter(|(p, _)| *p == port).count();
+    assert_eq!((of(1), of(2)), (15, 5));
+    let p = s.port_mut(1);
+    let counts = p.aqm_counts().unwrap();
+    assert_eq!((counts.dropped_packets, counts.dropped_bytes), (15, 15_000));
+    assert_eq!((p.queue_bytes, p.queue_packets()), (0, 0));
+}
+
+/// As CoDel, but a flow that sends little does not wait behind the others.
+#[test]
+fn fq_codel_takes_a_standing_queue_down_as_well() {
+    let seen = run(&mut bottleneck(0, Some(fq_codel())), 2, 60 * SECOND);
+    let median = seen.quantile_ms(0.5);
+    assert!((4.0..6.0).contains(&median), "{median}");
+    let mut s = bottleneck(0, Some(fq_codel()));
+    let mut out = Out::default();
+    for i in 0..2000u64 {
+        s.run_until(i * MS, &mut out);
+        (0..2).for_each(|_| s.receive(0, &udp(1, FRAME), i * MS));
+        if i % 10 == 0 {
+            s.receive(0, &udp(2, 100), i * MS);
+        }
+    }
+    s.run_until(2000 * MS, &mut out);
+    let little: Vec<u64> = (out.0.iter())
+        .filter(|(_, f, _)| f.len() == 100)
+        .map(|(_, _, t)| t % (10 * MS))
+        .collect();
+    // It waits for the packet on the wire and for its own time.
+    assert!(little.len() > 190, "{}", little.len());
+    assert!(little.iter().all(|wait| *wait <= 3 * MS), "{little:?}");
+}
+
 /// One sender that does not fill the line.
 #[test]
 fn nothing_is_dropped_without_a_queue() {
-    for aqm in [red(), codel(), pie()] {
+    for aqm in [red(), codel(), pie(), fq_codel()] {
         let mut s = bottleneck(0, Some(aqm));
         let mut out = Out::default();
         for i in 0..5_000 {
@@ -164,7 +241,15 @@ fn any_aqm() -> impl Strategy<Value = AqmConfig> {
             ..PieConfig::default()
         })
     });
-    prop_oneof![codel, red, pie]
+    let flow_queues =
+        (1..3000u32, 1..60_000u64, any::<bool>()).prop_map(|(quantum, limit, is_fq)| {
+            AqmConfig::FlowQueues(FlowQueuesConfig {
+                quantum_bytes: quantum,
+                limit_bytes: limit,
+                codel: is_fq.then(CoDelConfig::default),
+            })
+        });
+    prop_oneof![codel, red, pie, flow_queues]
 }
 
 proptest! {

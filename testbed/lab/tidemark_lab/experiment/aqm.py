@@ -35,9 +35,12 @@ def _switched(text: str) -> str:
     return text
 
 
+_CODEL = {"target": seconds, "interval": seconds, "ecn": _switched}
+_FLOW_QUEUES = {"limit": Limit.parse, "quantum": size_bytes}
 # Algorithm → key → check of its value.
 KEYS: dict[str, dict[str, Callable[[str], object]]] = {
-    "codel": {"target": seconds, "interval": seconds, "ecn": _switched},
+    "codel": _CODEL,
+    "fq_codel": {**_CODEL, **_FLOW_QUEUES},
     "pie": {
         **dict.fromkeys(("target", "update_interval", "max_burst"), seconds),
         **dict.fromkeys(("alpha", "beta"), _number),
@@ -50,9 +53,10 @@ KEYS: dict[str, dict[str, Callable[[str], object]]] = {
         "mean_packet": size_bytes,
         **dict.fromkeys(("gentle", "ecn"), _switched),
     },
+    "drr": _FLOW_QUEUES,
 }
 # Keys that must be given.
-NEEDED = {"red": "min_threshold"}
+NEEDED = {"red": "min_threshold", "drr": "limit"}
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ class Aqm:
 
     def marking(self) -> Aqm:
         """Adds CE marks for ECN-capable packets, unless the settings say otherwise."""
-        if "ecn" in dict(self.settings):
+        if "ecn" in dict(self.settings) or "ecn" not in KEYS[self.algorithm]:
             return self
         return replace(self, settings=(*self.settings, ("ecn", "on")))
 

@@ -65,7 +65,8 @@ class Switch(Strict):
     action: Action = Field(default="drop_tail", description="drop, or mark from the threshold on")
     scheduling: Scheduling = Field(
         default="fifo",
-        description="`fair`: deficit round robin over flows, drops from the longest (ns3)",
+        description="`fair`: deficit round robin over flows, drops from the longest (ns3, and "
+        "embedded with one limit for all phases)",
     )
     aqm: Management = Field(default=None, description="queue management, below (embedded)")
     program: Program | None = Field(default=None, description="in place of Tidemark's (embedded)")
@@ -76,6 +77,8 @@ class Switch(Strict):
             raise ValueError("program: Tidemark's own marks, others only drop")
         if self.program is not None and self.aqm is not None:
             raise ValueError("aqm: Tidemark's own program reports its drops, others do not")
+        if self.scheduling == "fair" and (self.aqm is not None or self.action != "drop_tail"):
+            raise ValueError("scheduling: a fair queue drops, and has no aqm: take aqm fq_codel")
         if (self.threshold is not None) != (self.action == "mark_ce"):
             raise ValueError("threshold and action mark_ce belong together")
         return self
@@ -287,8 +290,10 @@ class Experiment(Strict):
 
     @property
     def managed(self) -> list[str]:
-        """Switches with queue management."""
-        return [s.name for s in self.topology.switches if s.aqm is not None]
+        """Switches with queue management: theirs, or a fair queue on real TCP."""
+        fair = self.run.back_end == "embedded"
+        switches = self.topology.switches
+        return [s.name for s in switches if s.aqm or (fair and s.scheduling == "fair")]
 
     @property
     def seconds(self) -> float:

@@ -112,9 +112,22 @@ class Plan:
         """Queue management of a switch's port, as a command-line argument; None without."""
         described = self.experiment.topology.switches[switch]
         link = self.bdp_bytes(switch), self.n_b(switch), described.rate, self.frame_bytes
-        if described.aqm is None:
-            return None
-        return described.aqm.law(lambda limit: limit.in_bytes(*link))
+        if described.aqm is not None:
+            return described.aqm.law(lambda limit: limit.in_bytes(*link))
+        if described.name in self.experiment.managed:
+            return f"drr:limit={self.limits_of(switch)[0]}B"
+        return None
+
+    def limits_of(self, switch: int) -> list[int]:
+        """Limits, in bytes, that the phases give a switch: each once, the smallest first."""
+        described = self.experiment.topology.switches[switch]
+        link = self.bdp_bytes(switch), self.n_b(switch), described.rate, self.frame_bytes
+        at, found = described.limit, set()
+        for phase in self.experiment.phases:
+            own = phase.switches.get(described.name)
+            at = (own and own.limit) or phase.limit or at
+            found.add(at.in_bytes(*link))
+        return sorted(found)
 
     def first_limits(self) -> list[Limits]:
         """Limits of every switch before the first phase."""
@@ -147,7 +160,7 @@ class Plan:
         before: Limits,
     ) -> Limits:
         """Fills in None from `before`; far above the queue if an algorithm manages it."""
-        if self.experiment.topology.switches[switch].aqm is not None:
+        if self.law(switch) is not None:
             return Limits("drop_tail", self.most_limit_bytes)
         rate_bps = self.experiment.topology.switches[switch].rate
         link = self.bdp_bytes(switch), self.n_b(switch), rate_bps, self.frame_bytes

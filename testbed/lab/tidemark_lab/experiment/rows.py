@@ -61,6 +61,10 @@ def kept_link(run_dir: Path, phase: str, switch: str) -> Path:
 def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
     window, limits = phase.windows[switch], phase.limits[switch]
     described = plan.experiment.topology.switches[switch]
+    law, limit_bytes = plan.law(switch), limits.limit_bytes
+    if law and described.scheduling == "fair":
+        # The fair queue has the limit, and the program one far above.
+        (limit_bytes,) = plan.limits_of(switch)
     return {
         "phase": phase.name,
         "switch": described.name,
@@ -68,8 +72,8 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
         "rate_bps": described.rate,
         "bdp_bytes": plan.bdp_bytes(switch),
         "action": limits.action,
-        "aqm": plan.law(switch),
-        "limit_bytes": float(limits.limit_bytes),
+        "aqm": law,
+        "limit_bytes": float(limit_bytes),
         "threshold_bytes": limits.threshold_bytes and float(limits.threshold_bytes),
     }
 

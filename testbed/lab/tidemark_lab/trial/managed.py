@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queue management on trial: the same traffic under CoDel, PIE and RED, each in its own run,
-because the switch is started with them. The controller only watches."""
+"""Queue management on trial: the same traffic under CoDel, FQ-CoDel, PIE and RED, each in its own
+run, because the switch is started with them. The controller only watches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .outcome import of_row
 # The switch's defaults, but for RED's threshold, which depends on the link. Floyd and Jacobson
 # (1993, 6.3): large enough for utilisation under bursty traffic; the upper one by the delay
 # allowed. With the switch's ratio of 3 the upper is C·T̄/2, and gentle mode ends at C·T̄.
-DEFAULTS = ("codel", "pie", f"red:min_threshold={1 / 6:.4f}bdp")
+DEFAULTS = ("codel", "fq_codel", "pie", f"red:min_threshold={1 / 6:.4f}bdp")
 
 
 def laws(said: Sequence[str] | None) -> tuple[Aqm, ...]:

@@ -46,6 +46,8 @@ class Bmv2(Embedded):
                     f"topology.switches[{number}].rate: BMv2 sends a whole number of packets a "
                     f"second: write {rate * WIRE_BITS / 1e3:g}kbit"
                 )
+        if any(s.scheduling != "fifo" for s in topology.switches):
+            found.append("topology.switches: scheduling: BMv2 has fifo only: take embedded or ns3")
         if any(s.program for s in topology.switches):
             found.append("topology.switches: program: only embedded runs programs of others")
         if topology.mtu != MTU or any(h.mtu != MTU for h in plan.hosts):

@@ -42,8 +42,12 @@ class Embedded(BackEnd):
                     f"round trip of {1e3 * host.rtt_s:g}ms"
                 )
         found += self._programs(plan)
-        if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
-            found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
+        for number, switch in enumerate(plan.experiment.topology.switches):
+            if switch.scheduling == "fair" and len(plan.limits_of(number)) > 1:
+                found.append(
+                    f"topology.switches[{number}].scheduling: a fair queue has one limit for all "
+                    "phases on this back end: give the others runs of their own, or take ns3"
+                )
         controls = _controls(plan.congestion_controls("tcp"))
         return [*found, *controls, *_dctcp_windows(plan)]
 
