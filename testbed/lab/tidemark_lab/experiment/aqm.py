@@ -35,10 +35,11 @@ def _switched(text: str) -> str:
     return text
 
 
-_CODEL = {"target": seconds, "interval": seconds, "ecn": _switched}
-_FLOW_QUEUES = {"limit": Limit.parse, "quantum": size_bytes}
+Checks = dict[str, Callable[[str], object]]
+_CODEL: Checks = {"target": seconds, "interval": seconds, "ecn": _switched}
+_FLOW_QUEUES: Checks = {"limit": Limit.parse, "quantum": size_bytes}
 # Algorithm → key → check of its value.
-KEYS: dict[str, dict[str, Callable[[str], object]]] = {
+KEYS: dict[str, Checks] = {
     "codel": _CODEL,
     "fq_codel": {**_CODEL, **_FLOW_QUEUES},
     "pie": {
