@@ -134,10 +134,11 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
     names = [s.name for s in experiment.topology.switches]
     out = []
     for i in range(group.most):
-        host = hosts[i % len(hosts)]
-        # Every congestion control is used with every round trip.
+        turn, at = divmod(i, len(hosts))
+        host = hosts[at]
+        # Every congestion control is used with every round trip: each turn begins with the next.
         controls = group.congestion_control
-        control = controls[(i + i // len(hosts)) % len(controls)]
+        control = controls[(at + turn) % len(controls)]
         bottleneck = None
         if group.kind == "lbp":
             bottleneck = names.index(group.bottleneck) if group.bottleneck else len(names) - 1
