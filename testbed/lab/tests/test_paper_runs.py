@@ -209,7 +209,7 @@ def test_a_paper_of_which_nothing_runs_on_real_tcp_is_refused(tmp_path, capsys, 
     assert "paper ngi: nothing of it runs on embedded: take ns3" in said
 
 
-def test_on_real_tcp_the_short_form_has_several_seeds_and_otherwise_what_is_filed():
+def test_on_real_tcp_the_short_form_has_several_seeds_and_the_kernels_reno():
     for experiment, groups in (("oi-persistent", 2), ("bscl-lbp", 1)):
         simulated = Study(Path("none")).points(experiment)
         real = Study(Path("none"), back_end=Embedded()).points(experiment)
@@ -218,7 +218,7 @@ def test_on_real_tcp_the_short_form_has_several_seeds_and_otherwise_what_is_file
         traffic = real[0].experiment.traffic
         sending = [*traffic.persistent, *traffic.open_loop]
         assert len(sending) == groups
-        assert all(g.congestion_control in ("newreno", ["newreno"]) for g in sending)
+        assert all(g.congestion_control in ("reno", ["reno"]) for g in sending)
     long = Study(Path("none"), full=True, back_end=Embedded()).points("bscl-lbp")
     assert len(long) == len(Study(Path("none"), full=True).points("bscl-lbp"))
 

@@ -100,3 +100,28 @@ def test_lateness_is_of_one_port_in_one_phase(tmp_path):
     assert trust.lateness(folder, Place(12, 1), window(1)) is None
     (tmp_path / "empty").mkdir()
     assert trust.lateness(tmp_path / "empty", PLACE, window(1)) is None
+
+
+def test_flows_whose_control_the_kernel_did_not_run_are_counted(tmp_path):
+    assert trust.flooding(tmp_path, PLACE, Window(0, SECOND, 0, 0)) == 0
+    first = 0x7FFFFFFF
+    rows = [
+        # Flow, time, window, threshold, port.
+        (1, 1, 10, first, 1),
+        (2, 2, 270_665_768, 2_165_326_096, 1),
+        (2, 3, 541_331_529, 2_165_326_096, 1),
+        (3, 4, 7, 28_751_925, 1),
+        (4, 5, 7, 28_751_925, 2),
+        (5, SECOND, 7, 28_751_925, 1),
+    ]
+    columns = ("flow_id", "time_ns", "cwnd_segments", "ssthresh_segments", "egress_port")
+    table = {
+        name: list(column) for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+    }
+    pq.write_table(
+        pa.table(table | {"node_id": [PLACE.node] * len(rows)}), tmp_path / "tcp_probe-0000.parquet"
+    )
+    flows = trust.flooding(tmp_path, PLACE, Window(0, SECOND, 0, 0))
+    assert flows == 2
+    (found,) = trust.doubts(phase(), ON_TIME, 0, flows)
+    assert "gave 2 flows an impossible window" in found

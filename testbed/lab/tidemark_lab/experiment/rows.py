@@ -38,6 +38,7 @@ def of_phase(
         late = None
         if plan.reports_itself(switch):
             late = trust.lateness(run_dir / "capture", place, window)
+        flooding = trust.flooding(run_dir / "capture", place, window)
         row = (
             _settings(plan, phase, switch)
             | _truth(truth, there, window)
@@ -48,7 +49,8 @@ def of_phase(
         )
         if managed:
             row |= {"advised_bytes": None, "rule": None}
-        why = [*trust.doubts(phase, late, link["reports_lost"]), *back_end.doubts(row)]
+        doubts = trust.doubts(phase, late, link["reports_lost"], flooding)
+        why = [*doubts, *back_end.doubts(row)]
         rows.append({**row, "trusted": not why, "why_not_trusted": "; ".join(why)})
     return rows
 

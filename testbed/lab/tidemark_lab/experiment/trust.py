@@ -17,6 +17,11 @@ from .backend import MeasuredPhase, Place, Window
 MOST_CPU = 0.9
 # Reports leaving the switch later than this mean longer round trips for its flows.
 MOST_LATE_P99_MS = 5.0
+# Packets; 1.5 GB are in flight on no path. Linux 6.18 now and then takes what lies on its stack for
+# the threshold of a congestion control that is a BPF program, and the flow floods its link.
+MOST_WINDOW = 1 << 20
+# The kernel's threshold before the first loss.
+_NO_THRESHOLD = 0x7FFFFFFF
 # The two clocks drift by less than a packet time in this long.
 _PIECE_NS = 1_000_000_000
 
@@ -56,9 +61,35 @@ def lateness(capture: Path, place: Place, window: Window) -> Lateness | None:
     return Lateness(float(np.quantile(above_ms, 0.99)), float(above_ms.max()))
 
 
-def doubts(phase: MeasuredPhase, late: Lateness | None, reports_lost: int) -> list[str]:
+def flooding(capture: Path, place: Place, window: Window) -> int:
+    """Number of flows with an impossible congestion window or threshold; 0 without `tcp_probe`."""
+    files = sorted(capture.glob("tcp_probe-*.parquet"))
+    if not files:
+        return 0
+    cwnd, threshold = pc.field("cwnd_segments"), pc.field("ssthresh_segments")
+    of_threshold = (threshold > MOST_WINDOW) & (threshold != _NO_THRESHOLD)
+    table = pq.read_table(
+        files,
+        columns=["flow_id"],
+        filters=(pc.field("node_id") == place.node)
+        & (pc.field("egress_port") == place.port)
+        & (pc.field("time_ns") >= window.start_ns)
+        & (pc.field("time_ns") < window.end_ns)
+        & ((cwnd > MOST_WINDOW) | of_threshold),
+    )
+    return len(pc.unique(table["flow_id"]))
+
+
+def doubts(
+    phase: MeasuredPhase, late: Lateness | None, reports_lost: int, flooding: int = 0
+) -> list[str]:
     """Returns why a row cannot be trusted; empty if it can."""
     found = []
+    if flooding:
+        found.append(
+            f"the kernel gave {flooding} flows an impossible window: it did not run their "
+            "congestion control"
+        )
     if reports_lost:
         found.append(f"{reports_lost} reports lost")
     stolen = phase.stolen_cpu_fraction

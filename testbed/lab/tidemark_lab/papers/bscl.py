@@ -40,7 +40,7 @@ def scaled(found: Sequence[RunData]) -> str:
     """Describes differences from the paper's setup, and common parts."""
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
-        f"paper: {PAPER_S} s, {PAPER_RUNS} seeds)."
+        f"paper: {PAPER_S} s, {PAPER_RUNS} seeds){runs.growth(found)}."
     )
 
 

@@ -40,7 +40,7 @@ def scaled(found: Sequence[RunData]) -> str:
     return (
         f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} of each setting (the "
         f"paper: {bscl.PAPER_S} s); loss at BSCL's buffer between two of {len(found[0].phases)} "
-        f"measured ones, its estimates from the rule of thumb's phase."
+        f"measured ones, its estimates from the rule of thumb's phase{runs.growth(found)}."
     )
 
 

@@ -49,7 +49,7 @@ def scaled(found: Sequence[RunData]) -> str:
     return (
         "50 Mb/s, 18 round trips of 20 to 530 ms; "
         f"{runs.seconds(found, shown)} with the small and the large buffer, "
-        f"{runs.seconds(found, others)} with others. A sender's "
+        f"{runs.seconds(found, others)} with others{runs.growth(found)}. A sender's "
         "first burst has 2 packets."
     )
 

@@ -173,6 +173,11 @@ def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
     return f"{low} s" if low == high else f"{low} to {high} s"
 
 
+def growth(found: Sequence[RunData]) -> str:
+    """Describes Reno's growth if it is simulated like ns-2's."""
+    return "" if found[0].simulated else "; Reno grows a segment a round trip, ns-2's half of one"
+
+
 def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
     """Whole numbers of packets, 0 to `most`, and the share of packets that met each."""
     edges = np.arange(0, np.ceil(most) + 2)

@@ -53,14 +53,21 @@ class Study:
     def _all(self, experiment: str) -> list[Point]:
         path = self.files / f"{experiment}.toml"
         document = load.read(path)
-        other = None if self.as_filed else self._elsewhere()
+        other = None if self.as_filed else self._elsewhere(document)
         found = grid.points(document, str(path), other, self.full)
         return [p for p in found if self.repetition in (None, p.repetition)]
 
-    def _elsewhere(self) -> JsonObject:
-        """Values of a file that differ on real TCP: the short form has several seeds."""
-        several = {} if self.full else {"run.repetitions": REPETITIONS}
-        return {"run.back_end": self.back_end.name, **several}
+    def _elsewhere(self, document: JsonObject) -> JsonObject:
+        """Values of a file that differ on real TCP: the short form has several seeds, and the
+        kernel's Reno replaces ns-2's, which is a BPF program (see `trust.MOST_WINDOW`)."""
+        other: JsonObject = {"run.back_end": self.back_end.name}
+        if not self.full:
+            other["run.repetitions"] = REPETITIONS
+        for kind in ("persistent", "open_loop", "closed_loop"):
+            for group in document["traffic"].get(kind, []):
+                if group.get("congestion_control") == "newreno":
+                    other[f"traffic.{kind}.{group['name']}.congestion_control"] = "reno"
+        return other
 
     def _refused(self, point: Point) -> list[str]:
         if self.as_filed:
