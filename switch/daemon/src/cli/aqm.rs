@@ -91,7 +91,7 @@ fn codel(values: &str) -> Result<AqmConfig, String> {
     Ok(AqmConfig::CoDel(c))
 }
 
-/// Sets a value of queues by flow; `false`: the key is not one of theirs.
+/// Sets a value of queues by flow; `false`: they have no such key.
 fn of_flow_queues(c: &mut FlowQueuesConfig, key: &str, value: &str) -> Result<bool, String> {
     match key {
         "quantum" => {

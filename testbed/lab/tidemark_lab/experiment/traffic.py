@@ -105,7 +105,7 @@ class Persistent(Senders):
     congestion_control: Controls = Field(
         default=["cubic"],
         min_length=1,
-        description="one, or several in turn over flows and hosts; `newreno` (ns-2's), `scalable`, "
+        description="one, or several in turn over flows and hosts; `newreno`, `scalable`, "
         "`highspeed`, `vegas`, `dctcp`, `random_reno` (UTB §4.5, not ns3) need no module",
     )
     window: Size | None = Field(
