@@ -106,7 +106,7 @@ class Persistent(Senders):
         default=["cubic"],
         min_length=1,
         description="one, or several in turn over flows and hosts; `newreno`, `scalable`, "
-        "`highspeed`, `vegas`, `dctcp`, `random_reno` (UTB §4.5, not ns3) need no module",
+        "`highspeed`, `vegas`, `dctcp`, `random_reno` (not ns3) need no module",
     )
     window: Size | None = Field(
         default=None, description="receive buffer, at least `2048B`: makes the flows window-limited"
