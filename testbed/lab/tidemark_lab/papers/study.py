@@ -93,13 +93,12 @@ class Study:
         return sorted(self.find(experiment), key=lambda r: int(r.setting(setting)))
 
     def doubted(self, experiment: str) -> list[str]:
-        """Phases of the runs for which the machine was too slow, and why."""
-        rows = [(run, row) for run in self.find(experiment) for row in run.record["rows"]]
-        return [
-            f"{run.path.name} {row['phase']}: {row['why_not_trusted']}"
-            for run, row in rows
-            if not row["trusted"]
-        ]
+        """Runs with phases that are not to be trusted; their table says why."""
+        found = []
+        for run in self.find(experiment):
+            phases = [row["phase"] for row in run.record["rows"] if not row["trusted"]]
+            found += [f"{run.path.name} ({', '.join(phases)})"] if phases else []
+        return found
 
     def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
         """Repetitions with at least one run."""
