@@ -146,11 +146,18 @@ def crossing(
     return None, f"more than {points[-1][0]:.0f}"
 
 
+def of_constant(run: RunData, constant: float) -> str:
+    """Explains a loss by the constant of the loss law: √(3/2) for a window that grows by a packet
+    per round trip, √(3/4) for ns-2's, by half of one (Mathis et al. 1997)."""
+    why = "not known" if run.simulated else f"the kernel's Reno has {math.sqrt(1.5):.2f} in theory"
+    return f"{why}; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
+
+
 def _why(run: RunData, n: int, c_te: float, loss_decides: bool) -> str:
     """Names the model's assumptions, as far as known, that do not hold in these runs."""
     if loss_decides:
         constant = math.sqrt(run.row("b300")["loss_rate"]) * (run.limit("b300") + c_te) / n
-        return f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}"
+        return of_constant(run, constant)
     low = run.row("b25")["loss_rate"]
     if low > MOST_LOSS:
         return f"{low:.1%} are lost at 25 packets; the paper holds the model up to 4-5 %"

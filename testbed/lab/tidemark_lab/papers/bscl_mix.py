@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..report.style import DROP, LIMIT, SECOND, WATER
-from ..theory import SQRT_CONSTANT, loss_of_flows
+from ..theory import loss_of_flows
 from . import bscl, runs
 from .draw import Drawing
 from .paper import Figure, within_factor
@@ -111,8 +111,8 @@ def _why(run: RunData, phase: str) -> str:
         return ""
     constant = math.sqrt(run.row(phase)["loss_rate"]) * (packets + known.c_te) / known.n_b
     return (
-        f"not known; the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e "
-        f"is {known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
+        f"{bscl.of_constant(run, constant)}; C_e·T_e is {known.c_te:.0f} packets, a full buffer's "
+        f"share of a flow {packets / known.n_b:.1f}"
     )
 
 
