@@ -193,9 +193,7 @@ def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
     paper = command.Paper("Tiny", ("tiny",), lambda _: [])
     slow = {"phase": "a", "trusted": False, "why_not_trusted": "reports lost"}
     add_run(tmp_path / "runs", one, [{"phase": "b", "trusted": True}, slow])
-    assert f"Not to be trusted (the machine was late): {one.run_id} (a)." in command._about(
-        paper, real
-    )
+    assert f"Not to be trusted: {one.run_id} (a): reports lost." in command._about(paper, real)
     assert "Left out, as it does not run there: tiny: two flows" in command._about(paper, real)
     assert "trusted" not in command._about(paper, simulated)
 

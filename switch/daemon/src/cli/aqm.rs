@@ -125,7 +125,7 @@ fn drr(values: &str) -> Result<AqmConfig, String> {
             .ok_or("no such setting: limit, quantum".into())
     })?;
     if c.limit_bytes == 0 {
-        return Err("limit is missing: write for example drr:limit=30280B".into());
+        return Err("limit is missing or 0: write for example drr:limit=30280B".into());
     }
     Ok(AqmConfig::FlowQueues(c))
 }

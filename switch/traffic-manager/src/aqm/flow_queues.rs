@@ -57,7 +57,7 @@ struct Flow {
     bytes: u64,
     /// Bytes that it may still send in this round.
     deficit: i64,
-    /// Whether it is in one of the two lists.
+    /// Present in `new` or `old`.
     listed: bool,
     codel: Option<CoDel>,
 }

@@ -37,11 +37,10 @@ def _switched(text: str) -> str:
 
 Checks = dict[str, Callable[[str], object]]
 _CODEL: Checks = {"target": seconds, "interval": seconds, "ecn": _switched}
-_FLOW_QUEUES: Checks = {"limit": Limit.parse, "quantum": size_bytes}
 # Algorithm → key → check of its value.
 KEYS: dict[str, Checks] = {
     "codel": _CODEL,
-    "fq_codel": {**_CODEL, **_FLOW_QUEUES},
+    "fq_codel": {**_CODEL, "limit": Limit.parse, "quantum": size_bytes},
     "pie": {
         **dict.fromkeys(("target", "update_interval", "max_burst"), seconds),
         **dict.fromkeys(("alpha", "beta"), _number),
@@ -54,10 +53,9 @@ KEYS: dict[str, Checks] = {
         "mean_packet": size_bytes,
         **dict.fromkeys(("gentle", "ecn"), _switched),
     },
-    "drr": _FLOW_QUEUES,
 }
 # Keys that must be given.
-NEEDED = {"red": "min_threshold", "drr": "limit"}
+NEEDED = {"red": "min_threshold"}
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Aqm:
 
     def marking(self) -> Aqm:
         """Adds CE marks for ECN-capable packets, unless the settings say otherwise."""
-        if "ecn" in dict(self.settings) or "ecn" not in KEYS[self.algorithm]:
+        if "ecn" in dict(self.settings):
             return self
         return replace(self, settings=(*self.settings, ("ecn", "on")))
 

@@ -69,8 +69,8 @@ _SETTINGS = "\n".join(
 AQM = f"""
 `aqm` is `none` or an algorithm with settings as for
 [`tidemark-switch --aqm`](switch.md#active-queue-management): `"codel:target=5ms,interval=100ms"`,
-`"red:min_threshold=0.2bdp,ecn"`. Thresholds are limits; `red` needs `min_threshold`, `drr` its
-`limit`. `scheduling = "fair"` is `drr` with the switch's limit, in the simulation too.
+`"red:min_threshold=0.2bdp,ecn"`. Thresholds are limits; `red` needs `min_threshold`. Fair
+queueing is `scheduling`.
 
 | algorithm | settings |
 |---|---|

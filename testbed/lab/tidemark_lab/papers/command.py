@@ -246,7 +246,7 @@ def _about(paper: Paper, study: Study) -> str:
     times = "One seed" if count == 1 else f"Means ± standard deviation of up to {count} seeds"
     text = f"{times} of each setting of testbed/experiments/papers."
     if doubted := [r for e in paper.experiments for r in study.doubted(e)]:
-        text += f" Not to be trusted (the machine was late): {', '.join(doubted)}."
+        text += f" Not to be trusted: {'; '.join(doubted)}."
     if lines := [line for e in paper.experiments for line in study.left_out(e)]:
         why: dict[str, list[str]] = {}
         for name, _, reason in (line.partition(": ") for line in lines):

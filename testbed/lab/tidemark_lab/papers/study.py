@@ -93,11 +93,13 @@ class Study:
         return sorted(self.find(experiment), key=lambda r: int(r.setting(setting)))
 
     def doubted(self, experiment: str) -> list[str]:
-        """Runs with phases that are not to be trusted; their table says why."""
+        """Runs with phases that are not to be trusted, and the first phase's reason."""
         found = []
         for run in self.find(experiment):
-            phases = [row["phase"] for row in run.record["rows"] if not row["trusted"]]
-            found += [f"{run.path.name} ({', '.join(phases)})"] if phases else []
+            rows = [row for row in run.record["rows"] if not row["trusted"]]
+            if rows:
+                phases = ", ".join(row["phase"] for row in rows)
+                found.append(f"{run.path.name} ({phases}): {rows[0]['why_not_trusted']}")
         return found
 
     def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
