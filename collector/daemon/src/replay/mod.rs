@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
 use daemon_kit::credentials::AccessArgs;
-use rows::{CaptureSource, Item, Recorded};
+use rows::{CaptureSource, Item, Recorded, Skipped};
 use serde::Serialize;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
@@ -62,8 +62,8 @@ pub(crate) struct ReplayReport {
     pub datagrams: u64,
     pub bytes: u64,
     pub events: u64,
-    /// Rows that cannot be turned into reports.
-    pub skipped: u64,
+    #[serde(flatten)]
+    pub skipped: Skipped,
     /// Frames of the pcap and their contents; all datagrams are sent as they are.
     pub frames: Option<FrameAccount>,
     pub recorded_s: f64,
@@ -126,8 +126,15 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
         }
         print(format_args!(
             "{} datagrams and {} samples of {:.3} s sent in {:.3} s; {} rows skipped",
-            report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped
+            report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped.rows
         ))?;
+        if report.skipped.from_stacks > 0 {
+            print(format_args!(
+                "{} more rows come from stacks in packets (INT-MD), which no node reports: \
+                 `tidemark-controller analyze` takes them from the capture",
+                report.skipped.from_stacks
+            ))?;
+        }
     }
     if let Some(frames) = &report.frames {
         frames.something()?;

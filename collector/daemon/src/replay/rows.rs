@@ -6,11 +6,12 @@ use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::net::IpAddr;
 use std::path::Path;
 use tcp_probe::{CongStateEvent, Event, RetransmitEvent, Sample};
 use tidemark_capture::{AnyRow, CaptureError, CaptureMeta, Merged};
-use tidemark_pipeline::{Config, NodeConfig, PostcardRow};
+use tidemark_pipeline::{Absent, Config, NodeConfig, PostcardRow};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -19,6 +20,18 @@ const UDP: u8 = 17;
 pub(super) enum Item {
     Datagram(Vec<u8>),
     Event(Event),
+}
+
+/// Numbers of rows that were not sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Skipped {
+    /// Rows that no report can express.
+    #[serde(rename = "skipped")]
+    pub rows: u64,
+    /// Rows of stacks that packets carried (INT-MD): as reports of their nodes, which would then
+    /// show no drop, they would say that nothing was lost.
+    #[serde(rename = "skipped_from_stacks")]
+    pub from_stacks: u64,
 }
 
 /// A recording to send.
@@ -34,9 +47,9 @@ pub(super) trait Recorded {
         None
     }
 
-    /// Returns the number of rows that could not be turned into reports.
-    fn skipped(&self) -> u64 {
-        0
+    /// Returns the rows that were not sent.
+    fn skipped(&self) -> Skipped {
+        Skipped::default()
     }
 }
 
@@ -52,7 +65,7 @@ pub(super) struct CaptureSource {
     next: Option<AnyRow>,
     now_ns: u64,
     last_sample: Option<(u64, u64)>,
-    skipped: u64,
+    skipped: Skipped,
 }
 
 impl CaptureSource {
@@ -66,7 +79,7 @@ impl CaptureSource {
             next: None,
             now_ns: 0,
             last_sample: None,
-            skipped: 0,
+            skipped: Skipped::default(),
         })
     }
 
@@ -99,12 +112,15 @@ impl CaptureSource {
         let node = node.cloned().unwrap_or_default();
         let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
             .iter()
-            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
+            .map(|r| match r.absent.has(Absent::PACKET) {
+                true => Some((Vec::new(), InnerKind::None)),
+                false => packet(r, self.flows.get(&r.flow_id)?),
+            })
             .collect();
         let mut reports: Vec<Report<'_>> = Vec::new();
         for (row, packet) in rows.iter().zip(&packets) {
             let Some((packet, kind)) = packet else {
-                self.skipped += 1;
+                self.skipped.rows += 1;
                 continue;
             };
             let inner = Inner::new(packet, *kind);
@@ -113,7 +129,7 @@ impl CaptureSource {
         match encode(&reports) {
             Ok(payload) => Some(payload),
             Err(_) => {
-                self.skipped += reports.len() as u64;
+                self.skipped.rows += reports.len() as u64;
                 None
             }
         }
@@ -128,6 +144,10 @@ impl Recorded for CaptureSource {
                 None => self.rows.next_row()?,
             };
             match row {
+                Some(AnyRow::Postcard(row)) if row.from_stack => {
+                    self.skipped.from_stacks += 1;
+                    continue;
+                }
                 Some(AnyRow::Postcard(row)) => {
                     let same = self.open.first().is_none_or(|o| {
                         (o.node_id, o.hw_id, o.sequence) == (row.node_id, row.hw_id, row.sequence)
@@ -147,7 +167,7 @@ impl Recorded for CaptureSource {
                         continue;
                     }
                     let Some(&flow) = self.flows.get(&r.flow_id) else {
-                        self.skipped += 1;
+                        self.skipped.rows += 1;
                         continue;
                     };
                     let sample = Event::Probe(Sample {
@@ -184,12 +204,13 @@ impl Recorded for CaptureSource {
         Some(self.rows.rows_read() as f64 / self.rows_there.max(1) as f64)
     }
 
-    fn skipped(&self) -> u64 {
+    fn skipped(&self) -> Skipped {
         self.skipped
     }
 }
 
-/// Builds the report of a row, in the node's own units, so that its configuration fits again.
+/// Builds the report of a row, in the node's own units, so that its configuration fits again. A
+/// value that the row does not have stays absent.
 fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: bool) -> Report<'a> {
     let depth = |bytes: u64| bytes / u64::from(node.depth_unit_bytes().max(1));
     let ticks = |ns: u64| {
@@ -199,6 +220,10 @@ fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: boo
             bits => ticks & ((1 << bits) - 1),
         }
     };
+    let known = |value| !row.absent.has(value);
+    // A report has the occupancy with its queue, or neither.
+    let occupancy = known(Absent::QUEUE) && known(Absent::OCCUPANCY);
+    let drop_reason = row.dropped && known(Absent::QUEUE);
     Report {
         version: 2,
         node_id: row.node_id,
@@ -208,13 +233,13 @@ fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: boo
         dropped: row.dropped,
         congested: row.ce_marked,
         tracked: true,
-        ingress_port: Some(row.ingress_port),
-        egress_port: Some(row.port),
-        queue_id: Some(row.queue),
-        queue_occupancy: Some(depth(row.occupancy_bytes).min(0xff_fffe) as u32),
-        ingress_ts: Some(ticks(row.ingress_ns)),
-        egress_ts: (!row.dropped).then(|| ticks(row.egress_ns)),
-        drop_reason: row.dropped.then_some(row.drop_reason),
+        ingress_port: known(Absent::INGRESS_PORT).then_some(row.ingress_port),
+        egress_port: known(Absent::EGRESS_PORT).then_some(row.port),
+        queue_id: (occupancy || drop_reason).then_some(row.queue),
+        queue_occupancy: occupancy.then(|| depth(row.occupancy_bytes).min(0xff_fffe) as u32),
+        ingress_ts: known(Absent::INGRESS_TIME).then(|| ticks(row.ingress_ns)),
+        egress_ts: (!row.dropped && known(Absent::EGRESS_TIME)).then(|| ticks(row.egress_ns)),
+        drop_reason: drop_reason.then_some(row.drop_reason),
         limit: Some(match row.limit_bytes {
             0 => u32::MAX,
             bytes => u32::try_from(depth(bytes)).unwrap_or(u32::MAX),
@@ -278,4 +303,86 @@ fn packet(row: &PostcardRow, flow: &FlowKey) -> Option<(Vec<u8>, InnerKind)> {
         _ => {}
     }
     Some((bytes, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use int_report::decode;
+
+    /// Every combination of values that a report may lack.
+    fn all_absent() -> impl Iterator<Item = Absent> {
+        const VALUES: [Absent; 6] = [
+            Absent::INGRESS_PORT,
+            Absent::EGRESS_PORT,
+            Absent::QUEUE,
+            Absent::OCCUPANCY,
+            Absent::INGRESS_TIME,
+            Absent::EGRESS_TIME,
+        ];
+        (0..1u8 << VALUES.len()).map(|set| {
+            let bits = VALUES.iter().enumerate();
+            bits.fold(Absent::NOTHING, |all, (bit, &value)| {
+                all.with(value, set >> bit & 1 == 1)
+            })
+        })
+    }
+
+    #[test]
+    fn a_value_that_a_row_lacks_is_absent_from_its_report() {
+        for (absent, dropped) in all_absent().flat_map(|a| [(a, false), (a, true)]) {
+            let row = PostcardRow {
+                node_id: 7,
+                ingress_port: 3,
+                port: 4,
+                queue: 2,
+                occupancy_bytes: 9_000,
+                ingress_ns: 100,
+                egress_ns: if dropped { 0 } else { 200 },
+                drop_reason: 71,
+                dropped,
+                absent,
+                ..PostcardRow::default()
+            };
+            let inner = Inner::new(&[], InnerKind::None);
+            let bytes = encode(&[report(&row, &NodeConfig::default(), inner, true)]).unwrap();
+            let mut found = Vec::new();
+            decode(&bytes, |r| {
+                found.push(Report {
+                    inner: Inner::default(),
+                    ..*r
+                })
+            })
+            .unwrap();
+            let case = format!("{absent:?}, dropped: {dropped}");
+            let [r] = found[..] else {
+                panic!("{case}: {} reports", found.len());
+            };
+            assert_eq!(
+                r.ingress_port,
+                absent.unless(Absent::INGRESS_PORT, 3),
+                "{case}"
+            );
+            assert_eq!(
+                r.egress_port,
+                absent.unless(Absent::EGRESS_PORT, 4),
+                "{case}"
+            );
+            let both = Absent::NOTHING
+                .with(Absent::QUEUE, true)
+                .with(Absent::OCCUPANCY, true);
+            assert_eq!(r.queue_occupancy, absent.unless(both, 9_000), "{case}");
+            assert_eq!(
+                r.ingress_ts,
+                absent.unless(Absent::INGRESS_TIME, 100),
+                "{case}"
+            );
+            let left = (!dropped).then_some(200);
+            let egress_ts = left.and_then(|at| absent.unless(Absent::EGRESS_TIME, at));
+            assert_eq!(r.egress_ts, egress_ts, "{case}");
+            assert_eq!(r.dropped, dropped, "{case}");
+            let reason = dropped.then_some(71).filter(|_| !absent.has(Absent::QUEUE));
+            assert_eq!(r.drop_reason, reason, "{case}");
+        }
+    }
 }

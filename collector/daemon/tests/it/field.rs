@@ -5,6 +5,7 @@
 
 use crate::common::BINARY;
 use serde_json::Value;
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Output};
 use tidemark_capture::{PostcardRow, Replay, Rows};
@@ -296,4 +297,28 @@ fn queues_of_a_port_are_imported_apart() {
         }
     }
     assert_eq!((links, flows), ([2000, 1000], [2000, 1000]));
+}
+
+/// A hop of a stack shows no drops; as a report of its node it would say that there were none.
+#[test]
+fn rows_of_stacks_are_not_replayed_as_reports_of_their_nodes() {
+    let (_, _, dir) = imported(&[with_stack(1), with_stack(2)]);
+    let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let to = receiver.local_addr().unwrap().to_string();
+    let capture = dir.path().join("capture");
+    let output = Command::new(BINARY)
+        .args(["replay", "--speed", "0", "--json", "--to", &to, "--capture"])
+        .arg(capture)
+        .output()
+        .unwrap();
+    let said = answer(&output);
+    assert_eq!(
+        (
+            &said["datagrams"],
+            &said["skipped"],
+            &said["skipped_from_stacks"]
+        ),
+        (&0.into(), &0.into(), &4.into())
+    );
+    assert!(!output.status.success(), "{output:?}");
 }
