@@ -108,6 +108,26 @@ def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tm
     assert not list(tmp_path.iterdir())
 
 
+def test_setting_and_repetitions_stand_at_the_first_figure_that_has_them(tmp_path):
+    notes = [
+        "50 Mb/s. Dashed: 1 %. 3 repetitions: drawn together.",
+        "50 Mb/s. Dashed: 2 %. 3 repetitions: drawn together.",
+        "50 Mb/s. Dashed: 2 %. 3 repetitions: the first is drawn.",
+        "100 Mb/s. 3 repetitions: the first is drawn.",
+        "100 Mb/s. 3 repetitions: the first is drawn.",
+    ]
+    figures = [replace(figure(), name=f"Fig. {n}", note=note) for n, note in enumerate(notes)]
+    page = report.write_docs(tmp_path, "x", "A paper", "about", figures).read_text()
+    captions = [part.split("\n\n")[1].strip() for part in page.split("\n## ")[1:]]
+    assert captions == [
+        notes[0],
+        "Dashed: 2 %.",
+        "Dashed: 2 %. 3 repetitions: the first is drawn.",
+        "100 Mb/s.",
+        "![Fig. 4](x/fig-4.svg)",
+    ]
+
+
 def test_of_a_figure_that_is_too_large_with_its_repetitions_the_mean_is_committed(
     tmp_path, monkeypatch
 ):

@@ -230,7 +230,7 @@ def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> 
     for other, (what, _) in SUBSTRATES.items():
         if other != suffix and (folder / f"{name}{other}.md").exists():
             about += f" Also {what}: [{name}{other}.md]({name}{other}.md)."
-    about += f" {_about(PAPERS[name], study)} A setting stands at the first of its figures."
+    about += f" {_about(PAPERS[name], study)} The first of several figures states their setting."
     title = f"{PAPERS[name].title}, {SUBSTRATES[suffix][0]}"
     report.write_docs(folder, name + suffix, title, about, figures, first)
 

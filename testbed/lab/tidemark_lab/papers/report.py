@@ -66,10 +66,8 @@ def write_docs(
     lines = [f"# {title}", "", filled(about), ""]
     before = ""
     for figure in figures:
-        # Only the first of several figures with the same setting, the first sentence, states it.
-        setting, _, own = figure.note.partition(". ")
-        note = own if setting == before else figure.note
-        before = setting
+        note = _unstated(figure.note, before)
+        before = figure.note
         lines += [f"## {figure.name}: {figure.title}", ""]
         lines += [filled(note), ""] if note else []
         (images / f"{figure.file}.svg").write_text(figure.svg)
@@ -81,6 +79,18 @@ def write_docs(
     path = folder / f"{name}.md"
     path.write_text("\n".join(lines[:-1]) + "\n")
     return path
+
+
+def _unstated(note: str, before: str) -> str:
+    """Returns a note without its setting, the first sentence, and its repetitions, the last, if
+    the note before states the same."""
+    kept, stated = note.split(". "), before.split(". ")
+    if kept[-1] == stated[-1] and "repetitions: " in kept[-1]:
+        del kept[-1]
+    if kept and kept[0] == stated[0]:
+        del kept[0]
+    text = ". ".join(kept)
+    return f"{text}." if text and not text.endswith(".") else text
 
 
 def filled(text: str, indent: str = "") -> str:

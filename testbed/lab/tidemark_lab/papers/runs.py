@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -162,15 +163,17 @@ class RunData:
 
 
 def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
-    """Measured time of each setting, or of some: `30 s`, or `20 to 60 s`."""
+    """Measured time of each setting, or of some: `30 s`, or `20 to 60 s`. Times that differ by less
+    than a tenth are one, their mean."""
     times = [
         float(run.row(phase)["seconds"])
         for run in found
         for phase in run.phases
         if not phases or phase in phases
     ]
-    low, high = round(min(times)), round(max(times))
-    return f"{low} s" if low == high else f"{low} to {high} s"
+    low, high = min(times), max(times)
+    one = high - low <= 0.1 * high
+    return f"{mean(times):.0f} s" if one else f"{low:.0f} to {high:.0f} s"
 
 
 def growth(found: Sequence[RunData]) -> str:
