@@ -4,7 +4,7 @@
 
 use crate::engine::Snapshot;
 use daemon_kit::cli::NothingRead;
-use int_report::DecodeError;
+use int_report::{DecodeError, Report};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -47,6 +47,16 @@ fn words(key: &str) -> &str {
     frames.map(|r| r.words()).or_else(known).unwrap_or(key)
 }
 
+/// Returns the reason under which a datagram with this label of an error is counted.
+fn undecoded(label: &str) -> &'static str {
+    match label {
+        "unknown_version" | "bad_header_length" | "unknown_next_protocol" | "not_a_report" => {
+            OTHER_PROTOCOL
+        }
+        _ => MALFORMED,
+    }
+}
+
 /// Account of the frames of a capture file and their reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FrameAccount {
@@ -73,28 +83,25 @@ impl FrameAccount {
 
     /// Counts a datagram that cannot be decoded to its end.
     pub fn refused(&mut self, error: &DecodeError) {
-        self.count(match error {
-            DecodeError::UnknownVersion { .. }
-            | DecodeError::BadHeaderLength { .. }
-            | DecodeError::UnknownNextProtocol { .. }
-            | DecodeError::NotAReport { .. } => OTHER_PROTOCOL,
-            _ => MALFORMED,
-        });
+        let label = DecodeError::LABELS.get(error.index());
+        self.count(label.map_or(MALFORMED, |label| undecoded(label)));
     }
 
-    /// Decodes a datagram only to count its reports.
-    pub fn datagram(&mut self, payload: &[u8]) {
-        let mut hops = 0;
-        let mut reports = 0;
-        let decoded = int_report::decode(payload, |report| {
-            reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
-            hops += u64::from(report.hop.is_some());
-        });
-        self.reports += reports;
-        self.hops += hops;
-        if let Err(error) = decoded {
-            self.refused(&error);
-        }
+    /// Decodes a datagram, counts its reports, and hands on each.
+    ///
+    /// # Errors
+    /// It cannot be decoded to its end, which is counted.
+    pub fn decode(
+        &mut self,
+        payload: &[u8],
+        mut each: impl FnMut(&Report<'_>),
+    ) -> Result<usize, DecodeError> {
+        int_report::decode(payload, |report| {
+            self.reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
+            self.hops += u64::from(report.hop.is_some());
+            each(report);
+        })
+        .inspect_err(|error| self.refused(error))
     }
 
     fn count(&mut self, key: &'static str) {
@@ -110,19 +117,8 @@ impl FrameAccount {
             ..Self::default()
         };
         for (label, &datagrams) in DecodeError::LABELS.iter().zip(&s.malformed) {
-            let other = [
-                "unknown_version",
-                "bad_header_length",
-                "unknown_next_protocol",
-                "not_a_report",
-            ];
-            let reason = if other.contains(label) {
-                OTHER_PROTOCOL
-            } else {
-                MALFORMED
-            };
             if datagrams > 0 {
-                *account.without_report.entry(reason).or_default() += datagrams;
+                *account.without_report.entry(undecoded(label)).or_default() += datagrams;
             }
         }
         account

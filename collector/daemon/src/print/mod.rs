@@ -48,19 +48,15 @@ impl<W: Write> Printer<W> {
     /// Writes the lines of one datagram; returns false if no more are wanted.
     fn datagram(&mut self, exporter: IpAddr, payload: &[u8]) -> io::Result<bool> {
         let mut written = Ok(());
-        let (mut reports, mut hops) = (0, 0);
-        let decoded = int_report::decode(payload, |report| {
-            reports += u64::from(report.hop.is_none_or(|hop| !hop.further));
-            hops += u64::from(report.hop.is_some());
+        let mut account = std::mem::take(&mut self.account);
+        let decoded = account.decode(payload, |report| {
             if written.is_ok() {
                 written = self.line(&Line::new(exporter, report));
             }
         });
+        self.account = account;
         written?;
-        self.account.reports += reports;
-        self.account.hops += hops;
         if let Err(error) = decoded {
-            self.account.refused(&error);
             self.line(&Malformed {
                 exporter,
                 error: error.to_string(),

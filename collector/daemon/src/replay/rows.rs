@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Turns the rows of a capture into reports and samples again.
 
-use crate::account::FrameAccount;
+use super::ReplayReport;
 use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
 use std::net::IpAddr;
 use std::path::Path;
 use tcp_probe::{CongStateEvent, Event, RetransmitEvent, Sample};
@@ -22,18 +21,6 @@ pub(super) enum Item {
     Event(Event),
 }
 
-/// Numbers of rows that were not sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Skipped {
-    /// Rows that no report can express.
-    #[serde(rename = "skipped")]
-    pub rows: u64,
-    /// Rows of stacks that packets carried (INT-MD): as reports of their nodes, which would then
-    /// show no drop, they would say that nothing was lost.
-    #[serde(rename = "skipped_from_stacks")]
-    pub from_stacks: u64,
-}
-
 /// A recording to send.
 pub(super) trait Recorded {
     /// Returns the next item to send, and when it was recorded, in ns.
@@ -42,15 +29,8 @@ pub(super) trait Recorded {
     /// Returns the fraction read so far, 0 to 1; `None` if the total is unknown.
     fn fraction(&self) -> Option<f64>;
 
-    /// Returns the account of the frames read, if the source has frames; called at the end.
-    fn account(&mut self) -> Option<FrameAccount> {
-        None
-    }
-
-    /// Returns the rows that were not sent.
-    fn skipped(&self) -> Skipped {
-        Skipped::default()
-    }
+    /// Completes the report, at the end, with the frames of the source or the rows not sent.
+    fn end(&mut self, report: &mut ReplayReport);
 }
 
 /// Reads a capture, datagram by datagram.
@@ -65,7 +45,8 @@ pub(super) struct CaptureSource {
     next: Option<AnyRow>,
     now_ns: u64,
     last_sample: Option<(u64, u64)>,
-    skipped: Skipped,
+    skipped: u64,
+    skipped_from_stacks: u64,
 }
 
 impl CaptureSource {
@@ -79,7 +60,8 @@ impl CaptureSource {
             next: None,
             now_ns: 0,
             last_sample: None,
-            skipped: Skipped::default(),
+            skipped: 0,
+            skipped_from_stacks: 0,
         })
     }
 
@@ -110,29 +92,17 @@ impl CaptureSource {
         self.now_ns = self.now_ns.max(first.rx_ns);
         let node = self.config.nodes.get(&first.node_id);
         let node = node.cloned().unwrap_or_default();
-        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
+        let packets: Vec<_> = rows
             .iter()
-            .map(|r| match r.absent.has(Absent::PACKET) {
-                true => Some((Vec::new(), InnerKind::None)),
-                false => packet(r, self.flows.get(&r.flow_id)?),
-            })
+            .filter_map(|row| Some((row, packet(row, &self.flows)?)))
             .collect();
-        let mut reports: Vec<Report<'_>> = Vec::new();
-        for (row, packet) in rows.iter().zip(&packets) {
-            let Some((packet, kind)) = packet else {
-                self.skipped.rows += 1;
-                continue;
-            };
-            let inner = Inner::new(packet, *kind);
-            reports.push(report(row, &node, inner, reports.is_empty()));
-        }
-        match encode(&reports) {
-            Ok(payload) => Some(payload),
-            Err(_) => {
-                self.skipped.rows += reports.len() as u64;
-                None
-            }
-        }
+        self.skipped += (rows.len() - packets.len()) as u64;
+        let reports: Vec<Report<'_>> = (packets.iter().enumerate())
+            .map(|(i, (row, (bytes, kind)))| report(row, &node, Inner::new(bytes, *kind), i == 0))
+            .collect();
+        encode(&reports)
+            .inspect_err(|_| self.skipped += reports.len() as u64)
+            .ok()
     }
 }
 
@@ -145,7 +115,7 @@ impl Recorded for CaptureSource {
             };
             match row {
                 Some(AnyRow::Postcard(row)) if row.from_stack => {
-                    self.skipped.from_stacks += 1;
+                    self.skipped_from_stacks += 1;
                     continue;
                 }
                 Some(AnyRow::Postcard(row)) => {
@@ -167,7 +137,7 @@ impl Recorded for CaptureSource {
                         continue;
                     }
                     let Some(&flow) = self.flows.get(&r.flow_id) else {
-                        self.skipped.rows += 1;
+                        self.skipped += 1;
                         continue;
                     };
                     let sample = Event::Probe(Sample {
@@ -204,8 +174,9 @@ impl Recorded for CaptureSource {
         Some(self.rows.rows_read() as f64 / self.rows_there.max(1) as f64)
     }
 
-    fn skipped(&self) -> Skipped {
-        self.skipped
+    fn end(&mut self, report: &mut ReplayReport) {
+        report.skipped = self.skipped;
+        report.skipped_from_stacks = self.skipped_from_stacks;
     }
 }
 
@@ -257,8 +228,12 @@ fn policy_flags(row: &PostcardRow) -> u8 {
     marked | (u8::from(row.out_of_sample) * Report::POLICY_OUT_OF_SAMPLE)
 }
 
-/// Builds the packet headers that a row describes.
-fn packet(row: &PostcardRow, flow: &FlowKey) -> Option<(Vec<u8>, InnerKind)> {
+/// Builds the packet headers that a row describes; none if its report had none.
+fn packet(row: &PostcardRow, flows: &FxHashMap<u64, FlowKey>) -> Option<(Vec<u8>, InnerKind)> {
+    if row.absent.has(Absent::PACKET) {
+        return Some((Vec::new(), InnerKind::None));
+    }
+    let flow = flows.get(&row.flow_id)?;
     let mut bytes = Vec::with_capacity(60);
     let (kind, ip_header) = match (flow.src, flow.dst) {
         (IpAddr::V4(src), IpAddr::V4(dst)) => {
