@@ -118,4 +118,9 @@ ALWAYS int is_limited(const struct tcp_sock *tp)
     return value >> __builtin_preserve_field_info(tp->is_cwnd_limited, 5) != 0;
 }
 
+#define UNDO_AS_RENO(name)                                                                        \
+    SECTION("struct_ops/undo_cwnd") u32 name(u64 *ctx) { return tcp_reno_undo_cwnd(SOCK(ctx)); }
+
+const char license_[] SECTION("license") = "GPL";
+
 #endif

@@ -127,5 +127,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .name = "tm_dctcp",
     .flags = FLAG_NEEDS_ECN,
 };
-
-const char license_[] SECTION("license") = "GPL";

@@ -66,10 +66,7 @@ SECTION("struct_ops/cong_avoid") void highspeed_cong_avoid(u64 *ctx)
     tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked * (row + 1));
 }
 
-SECTION("struct_ops/undo_cwnd") u32 highspeed_undo_cwnd(u64 *ctx)
-{
-    return tcp_reno_undo_cwnd(SOCK(ctx));
-}
+UNDO_AS_RENO(highspeed_undo_cwnd)
 
 SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .init = (void *)highspeed_init,
@@ -78,5 +75,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .undo_cwnd = (void *)highspeed_undo_cwnd,
     .name = "tm_highspeed",
 };
-
-const char license_[] SECTION("license") = "GPL";

@@ -28,10 +28,7 @@ SECTION("struct_ops/cong_avoid") void newreno_cong_avoid(u64 *ctx)
     tcp_reno_cong_avoid(SOCK(ctx), ctx[1], packets >> 1);
 }
 
-SECTION("struct_ops/undo_cwnd") u32 newreno_undo_cwnd(u64 *ctx)
-{
-    return tcp_reno_undo_cwnd(SOCK(ctx));
-}
+UNDO_AS_RENO(newreno_undo_cwnd)
 
 SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .init = (void *)newreno_init,
@@ -40,5 +37,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .undo_cwnd = (void *)newreno_undo_cwnd,
     .name = "tm_newreno",
 };
-
-const char license_[] SECTION("license") = "GPL";

@@ -39,10 +39,7 @@ SECTION("struct_ops/cong_avoid") void random_reno_cong_avoid(u64 *ctx)
     tcp_reno_cong_avoid(SOCK(ctx), ctx[1], ctx[2]);
 }
 
-SECTION("struct_ops/undo_cwnd") u32 random_reno_undo_cwnd(u64 *ctx)
-{
-    return tcp_reno_undo_cwnd(SOCK(ctx));
-}
+UNDO_AS_RENO(random_reno_undo_cwnd)
 
 SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .init = (void *)random_reno_init,
@@ -51,5 +48,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .undo_cwnd = (void *)random_reno_undo_cwnd,
     .name = "tm_random_reno",
 };
-
-const char license_[] SECTION("license") = "GPL";

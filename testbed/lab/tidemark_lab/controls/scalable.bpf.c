@@ -24,10 +24,7 @@ SECTION("struct_ops/cong_avoid") void scalable_cong_avoid(u64 *ctx)
     tcp_cong_avoid_ai(tp, least(tp->snd_cwnd, 100), acked);
 }
 
-SECTION("struct_ops/undo_cwnd") u32 scalable_undo_cwnd(u64 *ctx)
-{
-    return tcp_reno_undo_cwnd(SOCK(ctx));
-}
+UNDO_AS_RENO(scalable_undo_cwnd)
 
 SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .ssthresh = (void *)scalable_ssthresh,
@@ -35,5 +32,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .undo_cwnd = (void *)scalable_undo_cwnd,
     .name = "tm_scalable",
 };
-
-const char license_[] SECTION("license") = "GPL";

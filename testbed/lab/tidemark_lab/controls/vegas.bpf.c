@@ -109,10 +109,7 @@ SECTION("struct_ops/ssthresh") u32 vegas_ssthresh(u64 *ctx)
     return tcp_reno_ssthresh(SOCK(ctx));
 }
 
-SECTION("struct_ops/undo_cwnd") u32 vegas_undo_cwnd(u64 *ctx)
-{
-    return tcp_reno_undo_cwnd(SOCK(ctx));
-}
+UNDO_AS_RENO(vegas_undo_cwnd)
 
 SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .init = (void *)vegas_init,
@@ -124,5 +121,3 @@ SECTION(".struct_ops") struct tcp_congestion_ops control = {
     .undo_cwnd = (void *)vegas_undo_cwnd,
     .name = "tm_vegas",
 };
-
-const char license_[] SECTION("license") = "GPL";
