@@ -17,8 +17,8 @@ from .backend import MeasuredPhase, Place, Window
 MOST_CPU = 0.9
 # Reports leaving the switch later than this mean longer round trips for its flows.
 MOST_LATE_P99_MS = 5.0
-# Packets; 1.5 GB are in flight on no path. Linux 6.18 now and then takes what lies on its stack for
-# the threshold of a congestion control that is a BPF program, and the flow floods its link.
+# Packets; 1.5 GB are in flight on no path. A hardened kernel may run no BPF program while a packet
+# interrupts init: what lies on its stack becomes the control's threshold, and the flow floods.
 MOST_WINDOW = 1 << 20
 # The kernel's threshold before the first loss.
 _NO_THRESHOLD = 0x7FFFFFFF
