@@ -247,7 +247,7 @@ test-strangers: ## What strangers send to the collector, as much as an attacker 
 
 .PHONY: test-ns3
 test-ns3: build venv-ns3 ## The simulated bottleneck against queueing and TCP theory (needs g++; not part of `make test`)
-	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_ns3.py
+	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_ns3.py testbed/lab/tests/test_experiment_ns3.py
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary

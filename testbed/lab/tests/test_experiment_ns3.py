@@ -210,3 +210,14 @@ def test_the_same_seed_gives_the_same_rows(simulator, tmp_path):
         assert not (run_dir / "capture").exists()
         rows.append(json.loads((run_dir / "run.json").read_text())["rows"])
     assert rows[0] == rows[1]
+
+
+def test_datagrams_alone_leave_no_samples_of_windows(simulator, tmp_path):
+    doc = document(phases__0__duration="4s")
+    doc["traffic"] = {"datagrams": [DATAGRAMS]}
+    file = tmp_path / "x.toml"
+    file.write_text(tomli_w.dumps(doc))
+    assert main(["run", str(file), "--back-end", "ns3", "--out", str(tmp_path)]) == 0
+    (run_dir,) = store.find([tmp_path])
+    assert sorted((run_dir / "capture").glob("postcards-*"))
+    assert json.loads((run_dir / "run.json").read_text())["rows"][0]["true_n_b"] == 0

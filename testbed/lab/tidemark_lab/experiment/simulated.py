@@ -93,8 +93,11 @@ class Ns3(BackEnd):
         nodes.write_text(tomli_w.dumps({"nodes": described_nodes(plan)}))
         reports, windows = run_dir / "reports.pcap", run_dir / "tcp_probe.txt"
         argv: list[object] = [self.paths.binary("tidemark-collector"), "import", "--json"]
-        argv += ["--pcap", reports, "--nodes", nodes, "--tcp-probe", windows]
-        argv += ["--out", run_dir / "capture"]
+        argv += ["--pcap", reports, "--nodes", nodes, "--out", run_dir / "capture"]
+        # Of datagrams alone the trace is empty, and an empty trace is an error.
+        traffic = plan.experiment.traffic
+        if traffic.persistent or traffic.open_loop or traffic.closed_loop:
+            argv += ["--tcp-probe", windows]
         most_cpu_s = max(MOST_IMPORT_CPU_S, patience_s(plan.experiment))
         try:
             done = run_within([str(a) for a in argv], most_cpu_s)

@@ -8,6 +8,9 @@ use super::timeouts::with_timeouts;
 use super::weights::Weights;
 use tidemark_rules::bscl::SQRT_CONSTANT;
 
+/// Standard deviations from which reductions are local beyond doubt.
+const LOCAL_DEVIATIONS: f64 = 2.0;
+
 /// The sum of the evidence with its reasons.
 pub(super) struct LogOdds<'a> {
     sum: f64,
@@ -97,8 +100,7 @@ impl<'a> LogOdds<'a> {
             (false, _) => w.most_by_drops,
         };
         // One reduction says little, 40 of 50 leave no doubt.
-        let deviation = (o.local - o.remote) / f64::sqrt(o.local + o.remote + 1.0);
-        let odds = (w.per_deviation * deviation)
+        let odds = (w.per_deviation * self.deviation())
             .max(-w.most_by_reductions)
             .min(most);
         self.add(odds, || {
@@ -186,11 +188,31 @@ impl<'a> LogOdds<'a> {
             self.add(w.clocked, || {
                 "its packets come a round trip after earlier ones left here".into()
             });
-        } else if !(self.takes_most() || o.unsampled && self.is_large()) {
+        } else if !(self.takes_most() || self.is_blurred() || o.unsampled && self.is_large()) {
             self.add(w.unclocked, || {
                 "its packets do not follow those that left here earlier".into()
             });
         }
+    }
+
+    /// Standard deviations by which more reductions are local than remote.
+    fn deviation(&self) -> f64 {
+        let o = self.observed;
+        (o.local - o.remote) / f64::sqrt(o.local + o.remote + 1.0)
+    }
+
+    /// Whether a second queue spreads the echo of a flow that drops here reduce. A flow with a packet
+    /// or two in flight waits for timeouts, and is reduced by any loss.
+    fn is_blurred(&self) -> bool {
+        let (o, w) = (self.observed, self.weights);
+        let reduces_here = o.probed && !o.marked_here && self.deviation() >= LOCAL_DEVIATIONS;
+        if !reduces_here || o.in_flight_pkts.is_none_or(|p| p <= w.least_allowed_pkts) {
+            return false;
+        }
+        let waits = (o.wait_base_s.zip(o.wait_here_s)).zip(o.wait_elsewhere_s);
+        waits.is_some_and(|((base, here), elsewhere)| {
+            elsewhere > w.hardly_elsewhere_of_here * here && elsewhere > w.here_of_base * base
+        })
     }
 
     /// A flow that takes most of a busy link is bottlenecked there.
@@ -230,5 +252,60 @@ impl<'a> LogOdds<'a> {
                 "in flight well below both windows: held back at its own host".into()
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flow of the experiment `parking-lot` on real TCP: it loses at a queue of 5 Mb/s, and waits
+    /// as long at one of 40 Mb/s, where it hardly loses.
+    fn before_a_second_queue() -> Observation {
+        Observation {
+            probed: true,
+            unsampled: true,
+            busy: true,
+            dropped_here: true,
+            local: 50.0,
+            remote: 23.0,
+            reductions: 73,
+            reductions_local: 50,
+            in_flight_pkts: Some(8.6),
+            rtt_s: Some(0.094),
+            packets: 1_700.0,
+            link_drops: 260,
+            link_loss_rate: 0.033,
+            echo_share: Some(0.45),
+            wait_base_s: Some(0.0464),
+            wait_here_s: Some(0.0288),
+            wait_elsewhere_s: Some(0.0185),
+            ..Observation::default()
+        }
+    }
+
+    #[test]
+    fn a_second_queue_spreads_the_echo_of_a_flow_that_loses_here() {
+        let is_lbp = |o: Observation| log_odds(&o, &Weights::IN_FORCE) > 0.0;
+        let flow = before_a_second_queue;
+        assert!(is_lbp(flow()));
+        // At the second queue, few of its reductions follow a drop.
+        let (local, remote) = (7.0, 68.0);
+        assert!(!is_lbp(Observation {
+            local,
+            remote,
+            ..flow()
+        }));
+        // Without a second queue, a flow with a window has an echo.
+        assert!(!is_lbp(Observation {
+            wait_elsewhere_s: Some(0.0),
+            wait_here_s: None,
+            ..flow()
+        }));
+        // Timeouts leave no echo.
+        assert!(!is_lbp(Observation {
+            in_flight_pkts: Some(1.0),
+            ..flow()
+        }));
     }
 }
