@@ -11,8 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use daemon_kit::cli::{NothingRead, Progress, Usage, print, print_json};
 use daemon_kit::credentials::AccessArgs;
-use rows::{CaptureSource, Item, Recorded};
-use serde::Serialize;
+use rows::{CaptureSource, Item, Recorded, ReplayReport};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -55,22 +54,6 @@ pub(crate) struct ReplayArgs {
     // Last, because its help heading applies to all arguments that follow.
     #[command(flatten)]
     access: AccessArgs,
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct ReplayReport {
-    pub datagrams: u64,
-    pub bytes: u64,
-    pub events: u64,
-    /// Rows that no report can express.
-    pub skipped: u64,
-    /// Rows of stacks that packets carried (INT-MD): as reports of their nodes they would say that
-    /// nothing was lost.
-    pub skipped_from_stacks: u64,
-    /// Frames of the pcap and their contents; all datagrams are sent as they are.
-    pub frames: Option<FrameAccount>,
-    pub recorded_s: f64,
-    pub took_s: f64,
 }
 
 struct PcapSource {

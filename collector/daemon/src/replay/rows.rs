@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Turns the rows of a capture into reports and samples again.
 
-use super::ReplayReport;
+use crate::account::FrameAccount;
 use anyhow::Result;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::net::IpAddr;
 use std::path::Path;
 use tcp_probe::{CongStateEvent, Event, RetransmitEvent, Sample};
@@ -19,6 +20,22 @@ const UDP: u8 = 17;
 pub(super) enum Item {
     Datagram(Vec<u8>),
     Event(Event),
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct ReplayReport {
+    pub datagrams: u64,
+    pub bytes: u64,
+    pub events: u64,
+    /// Rows that no report can express.
+    pub skipped: u64,
+    /// Rows of stacks that packets carried (INT-MD): as reports of their nodes they would say that
+    /// nothing was lost.
+    pub skipped_from_stacks: u64,
+    /// Frames of the pcap and their contents; all datagrams are sent as they are.
+    pub frames: Option<FrameAccount>,
+    pub recorded_s: f64,
+    pub took_s: f64,
 }
 
 /// A recording to send.
