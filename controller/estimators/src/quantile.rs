@@ -73,7 +73,7 @@ impl Buckets {
             }
         }
         let (mut below, mut smaller, mut first, mut last) = (0, 0, 0, u8::MAX);
-        for (bucket, &count) in (0u8..).zip(&counts).filter(|(_, count)| **count > 0) {
+        for (bucket, &count) in (0..=u8::MAX).zip(&counts).filter(|(_, count)| **count > 0) {
             if below <= rank {
                 (first, smaller) = (bucket, below);
             }
