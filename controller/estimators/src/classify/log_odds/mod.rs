@@ -8,7 +8,7 @@ use super::timeouts::with_timeouts;
 use super::weights::Weights;
 use tidemark_rules::bscl::SQRT_CONSTANT;
 
-/// Standard deviations from which reductions are local beyond doubt.
+/// Least excess of local over remote reductions that leaves no doubt, in standard deviations.
 const LOCAL_DEVIATIONS: f64 = 2.0;
 
 /// The sum of the evidence with its reasons.
@@ -195,14 +195,14 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    /// Standard deviations by which more reductions are local than remote.
+    /// Excess of local over remote reductions, in standard deviations.
     fn deviation(&self) -> f64 {
         let o = self.observed;
         (o.local - o.remote) / f64::sqrt(o.local + o.remote + 1.0)
     }
 
-    /// Whether a second queue spreads the echo of a flow that drops here reduce. A flow with a packet
-    /// or two in flight waits for timeouts, and is reduced by any loss.
+    /// Returns whether a second queue spreads the echo of a flow whose reductions follow drops here.
+    /// With one or two packets in flight a flow waits for timeouts, and every loss reduces it.
     fn is_blurred(&self) -> bool {
         let (o, w) = (self.observed, self.weights);
         let reduces_here = o.probed && !o.marked_here && self.deviation() >= LOCAL_DEVIATIONS;
